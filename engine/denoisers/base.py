@@ -1,0 +1,85 @@
+"""What a denoiser is to the rest of the engine: it encodes what is read, and scores a canvas's slots."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from engine.canvas import Canvas
+from engine.filler import CancelToken
+from engine.tokenizer import Tokenizer
+
+PREFILL_CHUNK = 128  # tokens encoded between two looks at the cancel flag
+
+
+class Noise(enum.Enum):
+    """What stands in an undecided slot: the mask token (absorbing), or a random token (uniform)."""
+
+    ABSORBING = "absorbing"
+    UNIFORM = "uniform"
+
+
+class SuffixPlace(enum.Enum):
+    """Where a denoiser wants the suffix: pinned in the canvas behind the slots, encoded beside the prefix, or both."""
+
+    PINNED = "pinned"
+    ENCODED = "encoded"
+    BOTH = "both"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a denoiser declares of itself. `window`: tokens that fit, canvas and all. `max_slots`: of one canvas.
+
+    `vocabulary`: how many tokens there are to draw uniform noise from. `exact_cache`: a reused cache gives what a
+    fresh one would.
+    """
+
+    noise: Noise
+    suffix: SuffixPlace
+    learns_length: bool
+    exact_cache: bool
+    fill_end: int
+    control: frozenset[int]
+    max_slots: int
+    max_pinned: int
+    window: int
+    vocabulary: int
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the denoiser has read. `state` is its own affair and is good until the next `encode`."""
+
+    tokens: int
+    cached_tokens: int
+    state: Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """logits: [slots, vocabulary] in fp32. edits: slots to insert or delete (DreamOn); carry: for the next step."""
+
+    logits: Tensor
+    edits: tuple[Any, ...] = field(default=())
+    carry: Any = None
+
+
+class Denoiser(Protocol):
+    name: str
+    tokenizer: Tokenizer
+    traits: Traits
+
+    @property
+    def device(self): ...
+
+    def encode(self, prefix: list[int], suffix: list[int], cancel: CancelToken) -> Encoded:
+        """Reads the prefix (and the suffix, where `traits.suffix` says so). Raises `Cancelled` between two chunks."""
+        ...
+
+    def step(self, encoded: Encoded, canvas: Canvas, carry: Any) -> Step:
+        """Scores every slot of the canvas once."""
+        ...

@@ -1,0 +1,38 @@
+"""Which device and number format to run on, chosen by what the machine can do."""
+
+from __future__ import annotations
+
+import torch
+
+from engine.errors import BadInput, ModelUnavailable
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """`auto` takes CUDA, then Apple's MPS, then the CPU. Raises `ModelUnavailable` where a named one is not there."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
+        raise BadInput(f"unknown device {name!r}: auto, cpu, cuda, cuda:N or mps")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise ModelUnavailable("no CUDA device here (see `midfill doctor`): use --device cpu")
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise ModelUnavailable("no MPS device here: use --device cpu")
+    return torch.device(name)
+
+
+def pick_precision(name: str, device: torch.device) -> torch.dtype:
+    """`auto` takes bf16 where the hardware multiplies it natively, fp32 elsewhere (bf16 is emulated, and slow, on AVX2)."""
+    if name == "auto":
+        return torch.bfloat16 if multiplies_bf16(device) else torch.float32
+    try:
+        return {"bf16": torch.bfloat16, "fp32": torch.float32}[name]
+    except KeyError:
+        raise BadInput(f"unknown precision {name!r}: auto, bf16 or fp32") from None
+
+
+def multiplies_bf16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    if device.type == "cpu":
+        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return False

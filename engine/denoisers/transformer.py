@@ -1,0 +1,227 @@
+"""A lean forward pass for Llama- and Qwen-shaped transformers: one file, no framework, for prefill, denoising and training.
+
+The same weights are run in two ways. Plainly, as the causal model they were trained to be; and adapted, with a
+low-rank update on every linear map (LoRA, arXiv 2106.09685) and its own norm gains, as the denoiser of a canvas.
+The context is always encoded plainly, so its cache is the base's own (the idea of gated LoRA, arXiv 2507.11851).
+
+Shapes: n tokens, h hidden, H heads, K key-value heads, d head size, B canvases side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engine.errors import ModelUnavailable
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a transformer, under the names of the design's own; read from a Hugging Face `config.json`."""
+
+    vocabulary: int
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    mlp: int
+    rope_theta: float
+    epsilon: float
+    context: int
+    tied: bool = True
+    qkv_bias: bool = False
+    qk_norm: bool = False
+
+    @staticmethod
+    def from_config(config: dict[str, Any]) -> Shape:
+        """Raises `ModelUnavailable` for a config of another family, or one with a part that this pass does not know."""
+        family = config.get("model_type")
+        if family not in ("llama", "qwen2", "qwen3"):
+            raise ModelUnavailable(f"a model of type {family!r} is not Llama- or Qwen-shaped (llama, qwen2, qwen3)")
+        rope = config.get("rope_parameters") or {}
+        scaling = config.get("rope_scaling") or rope
+        if scaling and scaling.get("rope_type", scaling.get("type", "default")) not in ("default", None):
+            raise ModelUnavailable(f"rope scaling {scaling} is not supported")
+        if config.get("use_sliding_window") or config.get("mlp_bias"):
+            raise ModelUnavailable("sliding windows and MLP biases are not supported by the block-causal denoiser")
+        try:
+            heads, hidden = config["num_attention_heads"], config["hidden_size"]
+            return Shape(
+                vocabulary=config["vocab_size"],
+                hidden=hidden,
+                layers=config["num_hidden_layers"],
+                heads=heads,
+                kv_heads=config.get("num_key_value_heads") or heads,
+                head_size=config.get("head_dim") or hidden // heads,
+                mlp=config["intermediate_size"],
+                rope_theta=float(rope.get("rope_theta") or config.get("rope_theta") or 10000.0),
+                epsilon=config.get("rms_norm_eps", 1e-6),
+                context=config.get("max_position_embeddings", 2048),
+                tied=config.get("tie_word_embeddings", False),
+                qkv_bias=family == "qwen2" or bool(config.get("attention_bias")),
+                qk_norm=family == "qwen3",
+            )
+        except KeyError as missing:
+            raise ModelUnavailable(f"config.json lacks {missing}") from None
+
+    @property
+    def qkv(self) -> int:
+        return (self.heads + 2 * self.kv_heads) * self.head_size
+
+
+class Past(Protocol):
+    """Where a layer's new keys and values go, and what it attends to with them before it."""
+
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, K, n, d] each in; all that is attended to, [B, K, m + n, d] each, out."""
+        ...
+
+
+class NoPast:
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        return keys, values
+
+
+class Adapter(nn.Module):
+    """What turns the base into a denoiser: low-rank updates of each layer's four linear maps, norm gains, a mask embedding."""
+
+    def __init__(self, shape: Shape, rank: int) -> None:
+        super().__init__()
+        self.rank = rank
+        sizes = {
+            "qkv": (shape.hidden, shape.qkv),
+            "out": (shape.heads * shape.head_size, shape.hidden),
+            "gate_up": (shape.hidden, 2 * shape.mlp),
+            "down": (shape.mlp, shape.hidden),
+        }
+        for name, (inputs, outputs) in sizes.items():
+            down = torch.randn(shape.layers, rank, inputs) / math.sqrt(inputs)
+            self.register_parameter(f"{name}_a", nn.Parameter(down))
+            self.register_parameter(f"{name}_b", nn.Parameter(torch.zeros(shape.layers, outputs, rank)))
+        self.norms = nn.Parameter(torch.ones(shape.layers, 2, shape.hidden))  # factors on the base's gains
+        self.mask_embedding = nn.Parameter(torch.zeros(shape.hidden))
+
+    def apply_to(self, name: str, layer: int, x: Tensor, y: Tensor) -> Tensor:
+        a, b = getattr(self, f"{name}_a")[layer], getattr(self, f"{name}_b")[layer]
+        return y + F.linear(F.linear(x, a), b)
+
+
+class Transformer(nn.Module):
+    """The base's weights, with the maps that read the same input fused (q, k, v; gate, up). Frozen: `requires_grad` is off."""
+
+    def __init__(self, shape: Shape, state: dict[str, Tensor], dtype: torch.dtype = torch.float32) -> None:
+        """`state`: Hugging Face names. Raises `ModelUnavailable` where a weight is missing or of another shape."""
+        super().__init__()
+        self.shape = shape
+        try:
+            self.embedding = state["model.embed_tokens.weight"].to(dtype)
+            self.head = self.embedding if shape.tied else state["lm_head.weight"].to(dtype)
+            self.final_norm = state["model.norm.weight"].to(dtype)
+            self.layer_weights = [_fuse(state, f"model.layers.{i}.", shape, dtype) for i in range(shape.layers)]
+        except KeyError as missing:
+            raise ModelUnavailable(f"the weights lack {missing}") from None
+        if self.embedding.shape != (shape.vocabulary, shape.hidden) or len(self.layer_weights[0]["qkv"]) != shape.qkv:
+            raise ModelUnavailable("the weights do not have the shapes that config.json says")
+        half = shape.head_size // 2
+        self.frequencies = shape.rope_theta ** (-torch.arange(half, dtype=torch.float32) / half)
+        self.adapter: Adapter | None = None
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.embedding.dtype
+
+    def _apply(self, fn, recurse=True):  # moves the plain tensors along with the module's own
+        super()._apply(fn, recurse)
+        tied = self.head is self.embedding
+        self.embedding, self.final_norm = fn(self.embedding), fn(self.final_norm)
+        self.head = self.embedding if tied else fn(self.head)
+        self.layer_weights = [{k: None if v is None else fn(v) for k, v in w.items()} for w in self.layer_weights]
+        self.frequencies = fn(self.frequencies).float()
+        return self
+
+    def embed(self, ids: Tensor) -> Tensor:
+        return F.embedding(ids, self.embedding)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """[..., h] -> [..., vocabulary], in fp32."""
+        return F.linear(self._norm(hidden, self.final_norm), self.head).float()
+
+    def forward(
+        self, x: Tensor, positions: Tensor, past: Past, mask: Tensor | None = None, adapter: Adapter | None = None
+    ) -> Tensor:
+        """Embedded tokens [B, n, h] at `positions` [n] through all layers: hidden states [B, n, h], before the last norm.
+
+        mask: boolean [n, m + n], true where a token may look; None lets every token see everything.
+        """
+        shape = self.shape
+        angles = positions.float()[:, None] * self.frequencies[None, :]
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        group = shape.heads // shape.kv_heads
+        if mask is not None:
+            mask = mask.repeat(group, 1)  # query heads of one key-value head stand one after another
+        batch, n, _ = x.shape
+        split = [shape.heads * shape.head_size, shape.kv_heads * shape.head_size, shape.kv_heads * shape.head_size]
+        for i, w in enumerate(self.layer_weights):
+            h = self._norm(x, w["norm1"] if adapter is None else w["norm1"] * adapter.norms[i, 0])
+            qkv = self._linear(h, "qkv", i, adapter)
+            q, k, v = qkv.split(split, dim=-1)
+            q = q.view(batch, n, shape.heads, shape.head_size).transpose(1, 2)
+            k = k.view(batch, n, shape.kv_heads, shape.head_size).transpose(1, 2)
+            v = v.view(batch, n, shape.kv_heads, shape.head_size).transpose(1, 2)
+            if shape.qk_norm:
+                q, k = self._norm(q, w["q_norm"]), self._norm(k, w["k_norm"])
+            q, k = _rotate(q, cos, sin), _rotate(k, cos, sin)
+            keys, values = past.extend(i, k, v)
+            q = q.reshape(batch, shape.kv_heads, group * n, shape.head_size)
+            a = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+            a = a.view(batch, shape.heads, n, shape.head_size).transpose(1, 2).reshape(batch, n, -1)
+            x = x + self._linear(a, "out", i, adapter)
+            h = self._norm(x, w["norm2"] if adapter is None else w["norm2"] * adapter.norms[i, 1])
+            gate, up = self._linear(h, "gate_up", i, adapter).chunk(2, dim=-1)
+            x = x + self._linear(F.silu(gate) * up, "down", i, adapter)
+        return x
+
+    def _linear(self, x: Tensor, name: str, layer: int, adapter: Adapter | None) -> Tensor:
+        w = self.layer_weights[layer]
+        y = F.linear(x, w[name], w.get(f"{name}_bias"))
+        return y if adapter is None else adapter.apply_to(name, layer, x, y)
+
+    def _norm(self, x: Tensor, gain: Tensor) -> Tensor:
+        return F.rms_norm(x, (x.shape[-1],), gain, self.shape.epsilon)
+
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary position embedding (arXiv 2104.09864), Hugging Face's half-split layout. x: [B, heads, n, d]."""
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+
+
+def _fuse(state: dict[str, Tensor], at: str, shape: Shape, dtype: torch.dtype) -> dict[str, Tensor | None]:
+    def one(name: str) -> Tensor:
+        return state[at + name].to(dtype)
+
+    def many(*names: str) -> Tensor:
+        return torch.cat([one(name) for name in names])
+
+    attention = [f"self_attn.{p}_proj" for p in "qkv"]
+    return {
+        "norm1": one("input_layernorm.weight"),
+        "qkv": many(*(f"{p}.weight" for p in attention)),
+        "qkv_bias": many(*(f"{p}.bias" for p in attention)) if shape.qkv_bias else None,
+        "q_norm": one("self_attn.q_norm.weight") if shape.qk_norm else None,
+        "k_norm": one("self_attn.k_norm.weight") if shape.qk_norm else None,
+        "out": one("self_attn.o_proj.weight"),
+        "norm2": one("post_attention_layernorm.weight"),
+        "gate_up": many("mlp.gate_proj.weight", "mlp.up_proj.weight"),
+        "down": one("mlp.down_proj.weight"),
+    }

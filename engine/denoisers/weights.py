@@ -1,0 +1,80 @@
+"""Weights on disk: a Hugging Face folder (config.json, safetensors), and the embedded model's int8 parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from engine.denoisers.transformer import Adapter, Shape, Transformer
+from engine.errors import ModelUnavailable
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json. Raises `ModelUnavailable` where it is missing or is not JSON."""
+    try:
+        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelUnavailable(f"{folder} holds no config.json: not a model's folder") from None
+    except (OSError, ValueError) as broken:
+        raise ModelUnavailable(f"{folder / 'config.json'} cannot be read: {broken}") from None
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """All safetensors files of a folder, joined. Raises `ModelUnavailable` where there is none or one is broken."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ModelUnavailable(f"{folder} holds no .safetensors file: the weights are missing")
+    state: dict[str, Tensor] = {}
+    for file in files:
+        try:
+            state |= load_file(file)
+        except (SafetensorError, OSError) as broken:
+            raise ModelUnavailable(f"the weights {file} are broken: {broken}") from None
+    return _dequantized(state)
+
+
+SCALE = ".scale"
+
+
+def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """[rows, columns] to int8 with one scale a row (fp32, [rows]): row = int8 * scale, absmax rounding."""
+    scale = weight.float().abs().amax(dim=-1).clamp_min(1e-12) / 127
+    return (weight.float() / scale[..., None]).round().to(torch.int8), scale
+
+
+def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Every int8 tensor times its scale, in fp32; the others as they are."""
+    result = {}
+    for name, value in state.items():
+        if value.dtype == torch.int8:
+            if name + SCALE not in state:
+                raise ModelUnavailable(f"the weights lack the scale of {name}")
+            value = value.float().mul_(state[name + SCALE][..., None])
+        if not name.endswith(SCALE):
+            result[name] = value
+    return result
+
+
+def load_base(folder: Path, dtype: torch.dtype = torch.float32) -> Transformer:
+    """A plain Llama- or Qwen-shaped model from a Hugging Face folder."""
+    return Transformer(Shape.from_config(read_config(folder)), read_tensors(folder), dtype)
+
+
+ADAPTER_PREFIX = "adapter."
+
+
+def load_adapter(shape: Shape, rank: int, state: dict[str, Tensor], dtype: torch.dtype) -> Adapter:
+    """The adapter among a folder's tensors. Raises `ModelUnavailable` where it is not of this shape."""
+    found = {k.removeprefix(ADAPTER_PREFIX): v for k, v in state.items() if k.startswith(ADAPTER_PREFIX)}
+    adapter = Adapter(shape, rank)
+    try:
+        adapter.load_state_dict(found)
+    except RuntimeError:
+        raise ModelUnavailable(f"the adapter's weights do not fit the model (rank {rank})") from None
+    return adapter.to(dtype).requires_grad_(False)

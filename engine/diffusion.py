@@ -1,0 +1,186 @@
+"""The diffusion filler: a document and a hole in, a draft a step and a completion out.
+
+Imports torch; `engine.infill` decides by a model's name which filler to make, and imports this only when asked to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+
+import torch
+
+from engine import completion as completions
+from engine.canvas import Canvas, valid_text
+from engine.completion import Candidate
+from engine.context.window import Window, cut_window
+from engine.denoisers.base import Denoiser, Encoded, SuffixPlace
+from engine.errors import BadInput
+from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
+from engine.hole import Hole
+from engine.sampler import Sampler, SamplerSettings
+from engine.text import Document
+
+MAX_CANDIDATES = 6  # canvases tried for one completion before the answer is empty
+
+
+@dataclass
+class _Spent:
+    """What one fill has used: milliseconds by stage, steps, and the tokens of its first encoding."""
+
+    encode: float = 0.0
+    denoise: float = 0.0
+    check: float = 0.0
+    steps: int = 0
+    encoded: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True)
+class _Variation:
+    """How a further candidate differs from the first: the sampler's settings, and the rank of the first slot's token."""
+
+    settings: SamplerSettings
+    rank: int = 0
+
+
+class DiffusionFiller:
+    """Fills holes with a denoiser and a sampler, one at a time."""
+
+    def __init__(self, denoiser: Denoiser, settings: SamplerSettings | None = None) -> None:
+        self._denoiser = denoiser
+        self._settings = settings or SamplerSettings()
+        self.name = denoiser.name
+
+    def fill(
+        self, document: Document, hole: Hole, settings: FillSettings, cancel: CancelToken
+    ) -> Iterator[Draft | Completion]:
+        """See `engine.filler.Filler`. Drafts are those of the first candidate; further ones run unseen."""
+        traits = self._denoiser.traits
+        window = cut_window(document, hole)
+        budget = settings.slots or hole.slots
+        if budget + traits.max_pinned + 2 > traits.window:
+            raise BadInput(f"{budget} slots do not fit the model's context of {traits.window} tokens: use fewer --slots")
+        spent = _Spent()
+        variations = self._variations(settings)
+        first = yield from self._denoise(window, budget, next(variations), settings, cancel, spent)
+
+        def candidates() -> Iterator[Candidate]:
+            yield from first
+            for variation in variations:
+                yield from _result(self._denoise(window, budget, variation, settings, cancel, spent))
+
+        found: list[Candidate] = []
+        begun, before = time.perf_counter(), spent.encode + spent.denoise
+        stream = candidates()
+        for _ in range(settings.alternatives):
+            best = completions.complete(document, hole, stream)
+            if best is None:
+                break
+            if best.confidence >= settings.min_confidence and best.text not in [f.text for f in found]:
+                found.append(best)
+        elapsed = (time.perf_counter() - begun) * 1000
+        spent.check = elapsed - (spent.encode + spent.denoise - before)  # further candidates were denoised meanwhile
+        cancel.check()
+        chosen = found[0] if found else Candidate("", 0.0)
+        yield Completion(
+            text=chosen.text,
+            start=hole.start,
+            end=hole.end,
+            confidence=chosen.confidence,
+            steps=spent.steps,
+            tokens=len(self._denoiser.tokenizer.encode(chosen.text)) if chosen.text else 0,
+            cached_tokens=spent.cached,
+            encoded_tokens=spent.encoded,
+            ms=Timing(spent.encode, spent.denoise, spent.check),
+            alternatives=tuple(Alternative(f.text, f.confidence) for f in found[1:]),
+        )
+
+    def _variations(self, settings: FillSettings) -> Iterator[_Variation]:
+        """The first candidate is the sampler's own; then one slot a step, the most careful; then other first tokens."""
+        base = replace(self._settings, max_steps=settings.steps or self._settings.max_steps)
+        careful = replace(base, threshold=2.0, entropy_bound=0.0, max_steps=settings.steps)
+        yield _Variation(base)
+        yield _Variation(careful)
+        for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)):
+            yield _Variation(base, rank)
+
+    def _denoise(
+        self,
+        window: Window,
+        budget: int,
+        variation: _Variation,
+        settings: FillSettings,
+        cancel: CancelToken,
+        spent: _Spent,
+    ) -> Generator[Draft, None, list[Candidate]]:
+        """Denoises block after block until a fill end, the budget's end, or a cancel. Returns its candidates."""
+        denoiser, traits = self._denoiser, self._denoiser.traits
+        tokenizer = denoiser.tokenizer
+        sampler = Sampler(traits, tokenizer.token_bytes, variation.settings)
+        prefix, suffix = tokenizer.encode(window.prefix), tokenizer.encode(window.suffix)
+        pinned = () if traits.suffix is SuffixPlace.ENCODED else suffix[: traits.max_pinned]
+        required = window.remnant.encode("utf-8", errors="replace")
+        # the remnant is typed again by the first slots, and so is not part of what the hole needs
+        left = budget + len(tokenizer.encode(window.remnant)) if window.remnant else budget
+        written: list[int] = []
+        confidences: list[float] = []
+        block = 0
+        while left > 0:
+            encoded = self._encode(prefix + written, suffix, cancel, spent)
+            canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned, required)
+            run = sampler.begin(canvas, settings.seed)
+            carry = None
+            while not run.finished:
+                cancel.check()
+                begun = time.perf_counter()
+                step = denoiser.step(encoded, canvas, carry)
+                carry = step.carry
+                if block == 0 and run.step == 0 and variation.rank:
+                    _force(canvas, sampler, step.logits, variation.rank)
+                sampler.advance(canvas, step.logits, run)
+                spent.denoise += (time.perf_counter() - begun) * 1000
+                spent.steps += 1
+                text, slots = canvas.draft(tokenizer, traits.fill_end, run.step, block)
+                yield Draft(run.step, block, self._text(window, written) + text, slots)
+            tokens = canvas.tokens(traits.fill_end)
+            confidences += canvas.confidence[: min(len(tokens) + 1, len(canvas))].tolist()
+            written += tokens
+            left -= len(canvas)
+            if len(tokens) < len(canvas):
+                break
+            required, block = b"", block + 1
+        data = tokenizer.decode_bytes(written)
+        remnant = window.remnant.encode("utf-8", errors="replace")
+        if not data.startswith(remnant):
+            return []  # the canvas was too short to type the remnant again
+        confidence = sum(confidences) / max(len(confidences), 1)
+        return [Candidate(valid_text(data[len(remnant) :]), confidence)]
+
+    def _encode(self, prefix: list[int], suffix: list[int], cancel: CancelToken, spent: _Spent) -> Encoded:
+        begun = time.perf_counter()
+        encoded = self._denoiser.encode(prefix, suffix, cancel)
+        spent.encode += (time.perf_counter() - begun) * 1000
+        if not spent.encoded:
+            spent.encoded, spent.cached = encoded.tokens, encoded.cached_tokens
+        return encoded
+
+    def _text(self, window: Window, written: list[int]) -> str:
+        return self._denoiser.tokenizer.decode(written).removeprefix(window.remnant) if written else ""
+
+
+def _force(canvas: Canvas, sampler: Sampler, logits: torch.Tensor, rank: int) -> None:
+    """The first slot takes its `rank`-th best token, so that the canvas comes out another way."""
+    best = sampler.ranked(canvas, logits)
+    if rank < len(best):
+        canvas.forced[0] = best[rank]
+
+
+def _result(drafts: Generator[Draft, None, list[Candidate]]) -> list[Candidate]:
+    """Runs a denoising to its end unseen; what it returns."""
+    while True:
+        try:
+            next(drafts)
+        except StopIteration as end:
+            return end.value

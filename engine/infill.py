@@ -1,0 +1,129 @@
+"""Which filler a model's name means, and how to get it. Imports no torch until a model that needs it is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import BadInput, ModelUnavailable
+from engine.filler import Filler
+
+if TYPE_CHECKING:
+    import torch
+
+    from engine.left_to_right import LeftToRightFiller
+
+EMBEDDED = "embedded"
+EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
+SCRIPTED = "scripted:"
+
+Progress = Callable[[float, str], None]
+
+
+def load_filler(
+    model: str = EMBEDDED,
+    *,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Filler:
+    """The filler of a model: `embedded`, a folder, or `scripted:FILE` (for tests of servers and editors).
+
+    device: auto, cpu, cuda, cuda:N, mps. precision: auto, bf16, fp32. threads: of the CPU, all by default.
+    progress: called with a share (0 to 1) and a few words. Nothing is ever downloaded.
+    Raises `ModelUnavailable` where the model is not there or broken, `BadInput` for a wrong option.
+    """
+    if model.startswith(SCRIPTED):
+        from engine.scripted import ScriptedFiller
+
+        return ScriptedFiller.load(model.removeprefix(SCRIPTED))
+    folder = _folder(model)
+    progress = progress or (lambda share, text: None)
+    progress(0.0, "starting torch")
+    where, dtype = _torch(device, precision, threads)
+    from engine.denoisers.loading import load_denoiser
+    from engine.diffusion import DiffusionFiller
+
+    return DiffusionFiller(load_denoiser(folder, model, where, dtype, progress))
+
+
+def load_baseline(
+    *, device: str = "auto", precision: str = "auto", threads: int | None = None
+) -> LeftToRightFiller:
+    """The base of the embedded model as the left-to-right model it was, for comparison.
+
+    Raises `ModelUnavailable`, naming the command that fetches it, where it is not on this machine.
+    """
+    from engine.training.base import base_folder
+
+    folder = base_folder()
+    where, dtype = _torch(device, precision, threads)
+    from engine.denoisers.weights import load_base
+    from engine.left_to_right import LeftToRightFiller
+    from engine.tokenizer import Tokenizer
+
+    return LeftToRightFiller("ar", load_base(folder, dtype).to(where), Tokenizer(folder / "tokenizer.json"), start=0)
+
+
+def describe(
+    model: str = EMBEDDED, *, device: str = "auto", precision: str = "auto", threads: int | None = None
+) -> dict[str, Any]:
+    """What this machine would run with, for `midfill doctor`: imports torch, loads no weights."""
+    where, dtype = _torch(device, precision, threads)
+    import torch
+
+    from engine.denoisers.device import multiplies_bf16
+
+    found: dict[str, Any] = {
+        "model": model,
+        "device": str(where),
+        "precision": "bf16" if dtype == torch.bfloat16 else "fp32",
+        "native_bf16": multiplies_bf16(where),
+        "threads": torch.get_num_threads(),
+        "cpu": torch.backends.cpu.get_cpu_capability(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "gpu": torch.cuda.get_device_name(where) if where.type == "cuda" else None,
+    }
+    try:
+        folder = _folder(model) if not model.startswith(SCRIPTED) else None
+        found["folder"] = str(folder) if folder else None
+        found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
+        found["problem"] = None if not folder or found["weights_mb"] else f"{folder} holds no .safetensors file"
+    except ModelUnavailable as missing:
+        found |= {"folder": None, "weights_mb": 0, "problem": str(missing)}
+    if found["gpu"] is None:
+        found["gpu_hint"] = (
+            "this torch has no CUDA: install a CUDA build of torch to use a GPU"
+            if torch.version.cuda is None
+            else "torch has CUDA, but sees no GPU: is the driver installed?"
+        )
+    return found
+
+
+def _folder(model: str) -> Path:
+    if model == EMBEDDED:
+        if not (EMBEDDED_FOLDER / "config.json").is_file():
+            raise ModelUnavailable(f"the embedded model's weights are missing from {EMBEDDED_FOLDER}: reinstall midfill")
+        return EMBEDDED_FOLDER
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        raise ModelUnavailable(f"no model {model!r}: name `embedded` or the folder of a model")
+    return folder
+
+
+def _torch(device: str, precision: str, threads: int | None) -> tuple[torch.device, torch.dtype]:
+    if threads is not None and not 1 <= threads <= 1024:
+        raise BadInput(f"threads must be from 1 to 1024, not {threads}")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is fetched, whatever a library would like
+    import torch
+
+    from engine.denoisers.device import pick_device, pick_precision
+
+    if threads:
+        torch.set_num_threads(threads)
+    where = pick_device(device)
+    return where, pick_precision(precision, where)

@@ -1,0 +1,218 @@
+"""The sampler: after each step it decides which slots to accept, which to put back to noise, and when to stop.
+
+Acceptance by confidence is Fast-dLLM's (arXiv 2505.22618), by an entropy bound EB-Sampler's (arXiv 2505.24857) and
+DiffusionGemma's; taking accepted slots back follows ReMDM (arXiv 2503.00307).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from engine.canvas import Canvas, may_begin
+from engine.denoisers.base import Noise, Traits
+
+
+class Rule(enum.StrEnum):
+    """Which undecided slots are accepted: those whose best token is sure enough, or the most certain ones whose
+    entropies together stay under a bound."""
+
+    CONFIDENCE = "confidence"
+    ENTROPY = "entropy"
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """threshold: of the confidence rule (0 to 1; above 1 only the leftmost slot is taken, one a step).
+
+    entropy_bound: nats, of the entropy rule. revoke_below: an accepted slot whose token's probability falls below
+    this goes back to noise, at most `max_revocations` times a slot, which bounds the loop. temperature: 0 takes the
+    best token, above it the token is drawn. sure_entropy: nats; two equal drafts with a mean entropy below end the run.
+    max_steps: a canvas; None allows as many as there are slots and revocations.
+    """
+
+    rule: Rule = Rule.CONFIDENCE
+    threshold: float = 0.9
+    entropy_bound: float = 0.4
+    revoke_below: float = 0.02
+    max_revocations: int = 1
+    temperature: float = 0.0
+    sure_entropy: float = 0.005
+    max_steps: int | None = None
+
+
+@dataclass
+class Run:
+    """One canvas's way through the sampler: the step it is at, its own random numbers, the last draft."""
+
+    generator: torch.Generator
+    step: int = 0
+    last: Tensor | None = None
+    finished: bool = False
+    first_logits: Tensor | None = field(default=None, repr=False)
+
+
+class Sampler:
+    """Updates a canvas in place from a denoiser's logits. Only slots are ever written."""
+
+    def __init__(self, traits: Traits, token_bytes: Sequence[bytes], settings: SamplerSettings | None = None) -> None:
+        self.settings = settings or SamplerSettings()
+        self._traits, self._bytes = traits, token_bytes
+        never = [i for i in traits.control if i != traits.fill_end]
+        never += [i for i, b in enumerate(token_bytes) if not b]
+        never += range(len(token_bytes), traits.vocabulary)  # padding rows of the vocabulary
+        self._never = torch.tensor(sorted(set(never)), dtype=torch.long)
+        self._beginnings: dict[bytes, Tensor] = {}
+
+    def begin(self, canvas: Canvas, seed: int) -> Run:
+        """Fills the canvas with noise. The run draws from its own generator, so that one seed gives one completion."""
+        run = Run(torch.Generator().manual_seed(seed))
+        self._renoise(canvas, run)
+        return run
+
+    def advance(self, canvas: Canvas, logits: Tensor, run: Run) -> None:
+        """One step: logits [slots, vocabulary] in, the canvas updated, `run.finished` set when nothing is left to do."""
+        s = self.settings
+        run.step += 1
+        logits = self.allowed(canvas, logits)
+        if run.first_logits is None:
+            run.first_logits = logits
+        log_p = torch.log_softmax(logits, dim=-1)
+        tokens = self._choose(logits, run)
+        for slot, token in canvas.forced.items():
+            tokens[slot] = token
+        chosen = log_p.gather(1, tokens[:, None])[:, 0].exp()
+        entropy = -(log_p.exp() * log_p.clamp_min(-1e4)).sum(-1)
+
+        self._revoke(canvas, log_p)
+        if self._traits.noise is Noise.UNIFORM:  # with no mask to tell them apart, all slots are judged anew
+            canvas.decided[:] = False
+        open_slots = ~canvas.decided
+        accepted = self._accept(chosen, entropy, open_slots)
+        if self._healing(canvas):
+            accepted &= torch.arange(len(canvas), device=accepted.device) == int(open_slots.nonzero()[0])
+        last = s.max_steps is not None and run.step >= s.max_steps
+        if last:
+            accepted = open_slots
+        canvas.slots = torch.where(accepted, tokens, canvas.slots)
+        canvas.confidence = torch.where(accepted, chosen, torch.where(canvas.decided, canvas.confidence, chosen))
+        canvas.decided = canvas.decided | accepted
+        self._close(canvas)
+        best = torch.where(canvas.decided, canvas.slots, tokens)
+        if canvas.finished or last:
+            run.finished = True
+        elif not self._healing(canvas) and self._settled(best, entropy, canvas, run):
+            canvas.slots, canvas.decided = best, torch.ones_like(canvas.decided)
+            self._close(canvas)
+            run.finished = True
+        else:
+            self._renoise(canvas, run)
+        run.last = best
+
+    def ranked(self, canvas: Canvas, logits: Tensor, count: int = 16) -> list[int]:
+        """The first slot's best tokens, best first, as far as they are allowed there."""
+        values, ids = self.allowed(canvas, logits)[0].topk(count)
+        return [int(i) for v, i in zip(values, ids, strict=True) if v > -torch.inf]
+
+    def allowed(self, canvas: Canvas, logits: Tensor) -> Tensor:
+        """No control token but the fill end; and the remnant of a half-typed word is typed again before anything else."""
+        logits = logits.clone()
+        logits[:, self._never.to(logits.device)] = -torch.inf
+        rest, slot = self._remnant(canvas)
+        if rest and slot < len(canvas):
+            if rest not in self._beginnings:
+                ids = set(may_begin(self._bytes, rest)) - set(self._never.tolist()) - {self._traits.fill_end}
+                self._beginnings[rest] = torch.tensor(sorted(ids), dtype=torch.long)
+            allowed = self._beginnings[rest].to(logits.device)
+            kept = logits[slot, allowed]
+            logits[slot] = -torch.inf
+            logits[slot, allowed] = kept
+        return logits
+
+    def _remnant(self, canvas: Canvas) -> tuple[bytes, int]:
+        """What of the required bytes the decided slots from the left have not typed yet, and the slot that is next."""
+        rest = canvas.required
+        for slot, (token, decided) in enumerate(zip(canvas.slots.tolist(), canvas.decided.tolist(), strict=True)):
+            if not rest or not decided:
+                return rest, slot
+            typed = self._bytes[token]
+            rest = rest[len(typed) :] if rest.startswith(typed) else b""
+        return rest, len(canvas)
+
+    def _healing(self, canvas: Canvas) -> bool:
+        rest, slot = self._remnant(canvas)
+        return bool(rest) and slot < len(canvas)
+
+    def _choose(self, logits: Tensor, run: Run) -> Tensor:
+        if self.settings.temperature == 0.0:
+            return logits.argmax(-1)
+        p = torch.softmax(logits.double() / self.settings.temperature, dim=-1)
+        return torch.multinomial(p.cpu(), 1, generator=run.generator)[:, 0].to(logits.device)
+
+    def _accept(self, chosen: Tensor, entropy: Tensor, open_slots: Tensor) -> Tensor:
+        """The slots to accept now; the leftmost undecided one always, so that every step decides something."""
+        if self.settings.rule is Rule.CONFIDENCE:
+            accepted = open_slots & (chosen >= self.settings.threshold)
+        else:
+            order = torch.where(open_slots, entropy, torch.inf).argsort()
+            ranked = entropy[order]
+            # the joint error of deciding k slots at once is bounded by their entropies' sum less the largest
+            within = (ranked.cumsum(0) - ranked) <= self.settings.entropy_bound
+            accepted = torch.zeros_like(open_slots)
+            accepted[order[within]] = True
+            accepted &= open_slots
+        if open_slots.any():
+            accepted[int(open_slots.nonzero()[0])] = True
+        return accepted
+
+    def _revoke(self, canvas: Canvas, log_p: Tensor) -> None:
+        """Puts decided slots back to noise that the model no longer believes; each slot only so often."""
+        if self._traits.noise is Noise.UNIFORM or not self.settings.max_revocations:
+            return
+        believed = log_p.gather(1, canvas.slots[:, None])[:, 0].exp()
+        doubted = canvas.decided & (believed < self.settings.revoke_below)
+        doubted &= canvas.revoked < self.settings.max_revocations
+        for slot in canvas.forced:
+            doubted[slot] = False
+        doubted[: self._typed_slots(canvas)] = False  # the remnant stands in the document: it is not up for doubt
+        ends = (canvas.slots == self._traits.fill_end) & canvas.decided
+        if ends.any():
+            doubted[int(ends.nonzero()[0]) :] = False  # what a fill end emptied stays empty
+        canvas.revoked += doubted.long()
+        canvas.decided &= ~doubted
+
+    def _typed_slots(self, canvas: Canvas) -> int:
+        """How many slots from the left stand for the remnant."""
+        length, slots = 0, 0
+        for token, decided in zip(canvas.slots.tolist(), canvas.decided.tolist(), strict=True):
+            if length >= len(canvas.required) or not decided:
+                break
+            length += len(self._bytes[token])
+            slots += 1
+        return slots
+
+    def _close(self, canvas: Canvas) -> None:
+        """A fill end that is accepted empties all slots behind it."""
+        ends = (canvas.slots == self._traits.fill_end) & canvas.decided
+        if ends.any():
+            first = int(ends.nonzero()[0])
+            canvas.slots[first:] = self._traits.fill_end
+            canvas.decided[first:] = True
+
+    def _settled(self, best: Tensor, entropy: Tensor, canvas: Canvas, run: Run) -> bool:
+        """Two steps agree on the text and the undecided slots are sure of it. The mean is over the slots alone."""
+        if run.last is None or not torch.equal(run.last, best):
+            return False
+        return float(entropy[~canvas.decided].mean()) < self.settings.sure_entropy
+
+    def _renoise(self, canvas: Canvas, run: Run) -> None:
+        """Fresh noise in every undecided slot; what it is matters for uniform noise only."""
+        if self._traits.noise is Noise.ABSORBING:
+            noise = torch.zeros(len(canvas), dtype=torch.long)
+        else:
+            noise = torch.randint(self._traits.vocabulary, (len(canvas),), generator=run.generator)
+        canvas.slots = torch.where(canvas.decided, canvas.slots, noise.to(canvas.slots.device))

@@ -1,0 +1,82 @@
+"""One training document through the transformer: the clean causal streams once, without gradient, then all its canvases.
+
+This is block diffusion's training pass (BD3-LM, arXiv 2503.09573: one clean stream, noisy blocks that look at it)
+with the stream encoded by the frozen base, so that only the canvases are differentiated.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.denoisers.layout import MAX_SUFFIX
+from engine.denoisers.transformer import Adapter, Transformer
+from engine.training.examples import TrainingDocument
+
+
+class _Keep:
+    """Keeps each layer's keys and values of the clean streams."""
+
+    def __init__(self) -> None:
+        self.layers: list[tuple[Tensor, Tensor]] = []
+
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        self.layers.append((keys, values))
+        return keys, values
+
+
+class _Behind:
+    """Puts a canvas's keys and values behind the kept ones."""
+
+    def __init__(self, kept: _Keep) -> None:
+        self._kept = kept.layers
+
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        before_keys, before_values = self._kept[layer]
+        return torch.cat((before_keys, keys), 2), torch.cat((before_values, values), 2)
+
+
+def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocument) -> tuple[Tensor, Tensor, Tensor]:
+    """Weighted sum of the masked slots' cross-entropies (a scalar with gradient), the sum of weights, and the share
+    of masked slots up to the fill end whose best token is the right one (both scalars without gradient)."""
+    device = model.device
+    streams = [document.prefix, *document.suffixes]
+    first = torch.tensor([sum(map(len, streams[:i])) for i in range(len(streams))], device=device)
+    stream_of = torch.cat([torch.full((len(s),), i) for i, s in enumerate(streams)]).to(device)
+    ids = torch.tensor([t for s in streams for t in s], device=device)
+    index = torch.arange(len(ids), device=device)
+    starts = torch.tensor([MAX_SUFFIX, *(MAX_SUFFIX - len(s) for s in document.suffixes)], device=device)
+    positions = index - first[stream_of] + starts[stream_of]
+    with torch.no_grad():
+        causal = (stream_of[:, None] == stream_of[None, :]) & (index[:, None] >= index[None, :])
+        kept = _Keep()
+        model(model.embed(ids[None]), positions, kept, causal)
+
+    canvas_of, tokens, masked, weights, places, prefix_lengths, spots = [], [], [], [], [], [], []
+    for number, canvas in enumerate(document.canvases):
+        size = 1 + len(canvas.tokens)
+        canvas_of += [number] * size
+        tokens += [document.prefix[canvas.prefix_length - 1], *canvas.tokens]
+        masked += [False, *canvas.masked]
+        weights += [*canvas.weights, 0.0]  # shifted: the place before a slot predicts it
+        places += range(MAX_SUFFIX + canvas.prefix_length - 1, MAX_SUFFIX + canvas.prefix_length - 1 + size)
+        prefix_lengths += [canvas.prefix_length - 1] * size
+        spots += [canvas.spot + 1] * size
+    canvas_index = torch.tensor(canvas_of, device=device)
+    noisy = torch.tensor(tokens, device=device)
+    x = torch.where(torch.tensor(masked, device=device)[:, None], adapter.mask_embedding.to(model.dtype), model.embed(noisy))
+    before = (stream_of == 0)[None, :] & (index[None, :] < torch.tensor(prefix_lengths, device=device)[:, None])
+    after = stream_of[None, :] == torch.tensor(spots, device=device)[:, None]
+    within = canvas_index[:, None] == canvas_index[None, :]
+    mask = torch.cat((before | after, within), dim=1)
+    hidden = model(x[None], torch.tensor(places, device=device), _Behind(kept), mask, adapter)[0]
+    weight = torch.tensor(weights, device=device)
+    scored = weight.nonzero()[:, 0]
+    targets = noisy[scored + 1]
+    logits = model.logits(hidden[scored])
+    losses = F.cross_entropy(logits, targets, reduction="none")
+    weight = weight[scored]
+    inside = weight == 1.0
+    right = (logits.argmax(-1) == targets)[inside].float().mean() if inside.any() else torch.zeros(())
+    return (losses * weight).sum(), weight.sum(), right.detach()

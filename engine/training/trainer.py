@@ -1,0 +1,147 @@
+"""The training loop: AdamW on the adapter alone, an average of its weights beside it, resumable checkpoints."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+
+import torch
+
+from engine.denoisers.device import pick_device
+from engine.denoisers.transformer import Adapter, Transformer
+from engine.denoisers.weights import load_base
+from engine.tokenizer import Tokenizer
+from engine.training import checkpoint, corpus
+from engine.training.base import base_folder
+from engine.training.checkpoint import Progress
+from engine.training.examples import ExampleMaker, TrainingDocument
+from engine.training.loss import document_loss
+from engine.training.options import TrainingOptions
+
+FILL_END = 0  # SmolLM2's <|endoftext|>: it opens each stream, and ends a fill
+WARM_UP = 20  # steps
+AVERAGE = 0.99  # decay of the exponential average that is shipped in place of the last weights
+HELD_OUT_DOCUMENTS = 16
+
+
+def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
+    """Trains until the minutes or canvases are used up, or SIGINT or SIGTERM comes; always leaves a checkpoint.
+
+    Raises `ModelUnavailable` where the base is not on this machine or a checkpoint is broken.
+    """
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    device = pick_device(options.device)
+    folder = base_folder()
+    model = load_base(folder).to(device)
+    tokenizer = Tokenizer(folder / "tokenizer.json")
+    corpus.fetch(say)
+    adapter, average, optimizer, progress = _start(model, options)
+    say(f"{sum(p.numel() for p in adapter.parameters()):,} weights to train; {progress.canvases:,} canvases seen before")
+    training, held_out = corpus.load(held_out=False), corpus.load(held_out=True)
+    say(f"corpus: {len(training):,} files to learn from, {len(held_out):,} of other projects held out")
+    maker = ExampleMaker(training, tokenizer, FILL_END, seed=options.seed + progress.documents)
+    held_maker = ExampleMaker(held_out, tokenizer, FILL_END, seed=0)
+    held_documents = [held_maker.draw() for _ in range(HELD_OUT_DOCUMENTS)]
+
+    stop = _StopOnSignal()
+    begun = saved = time.monotonic()
+    before = progress.seconds
+    recent: float | None = None
+    while not stop.asked and not _used_up(options, progress, time.monotonic() - begun):
+        rate = options.learning_rate * min(1.0, (progress.steps + 1) / WARM_UP)
+        documents = [maker.draw() for _ in range(options.documents)]
+        loss, right = _step(model, adapter, optimizer, documents, rate)
+        progress.steps += 1
+        progress.documents += len(documents)
+        progress.canvases += sum(len(d.canvases) for d in documents)
+        progress.seconds = before + time.monotonic() - begun
+        _update_average(average, adapter, progress.steps)
+        recent = loss if recent is None else 0.95 * recent + 0.05 * loss
+        if progress.steps % 10 == 0:
+            speed = progress.canvases / progress.seconds
+            say(
+                f"step {progress.steps}  canvases {progress.canvases:,}  loss {recent:.3f}  right {right:.2f}  "
+                f"{speed:.2f} canvases/s  {progress.seconds / 60:.0f} min"
+            )
+        if time.monotonic() - saved > options.checkpoint_minutes * 60:
+            checkpoint.save(options.folder, adapter, average, optimizer, progress)
+            say(_held_out_line(model, adapter, average, held_documents))
+            saved = time.monotonic()
+    checkpoint.save(options.folder, adapter, average, optimizer, progress)
+    say(_held_out_line(model, adapter, average, held_documents))
+    return progress
+
+
+def _start(model: Transformer, options: TrainingOptions):
+    content = checkpoint.load(options.folder)
+    torch.manual_seed(options.seed)
+    adapter = Adapter(model.shape, content["rank"] if content else options.rank).to(model.device)
+    with torch.no_grad():
+        adapter.mask_embedding.copy_(model.embedding.float().mean(0))
+    optimizer = torch.optim.AdamW(adapter.parameters(), lr=options.learning_rate, betas=(0.9, 0.98), weight_decay=0.0)
+    if not content:
+        return adapter, {k: v.detach().clone() for k, v in adapter.state_dict().items()}, optimizer, Progress()
+    adapter.load_state_dict(content["adapter"])
+    optimizer.load_state_dict(content["optimizer"])
+    average = {k: v.to(model.device) for k, v in content["average"].items()}
+    return adapter, average, optimizer, Progress(**content["progress"])
+
+
+def _step(
+    model: Transformer, adapter: Adapter, optimizer, documents: list[TrainingDocument], rate: float
+) -> tuple[float, float]:
+    """One optimizer step over the documents' canvases: (mean masked loss, share right)."""
+    total = weight = rights = 0.0
+    for document in documents:
+        loss, weights, right = document_loss(model, adapter, document)
+        loss.backward()
+        total, weight, rights = total + loss.item(), weight + weights.item(), rights + right.item()
+    for parameter in adapter.parameters():
+        if parameter.grad is not None:
+            parameter.grad.div_(weight)
+    torch.nn.utils.clip_grad_norm_(adapter.parameters(), 1.0)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return total / weight, rights / len(documents)
+
+
+@torch.no_grad()
+def _update_average(average: dict[str, torch.Tensor], adapter: Adapter, steps: int) -> None:
+    decay = min(AVERAGE, steps / (steps + 10))  # early on, forget the start soon
+    for name, value in adapter.state_dict().items():
+        average[name].lerp_(value, 1 - decay)
+
+
+@torch.no_grad()
+def _held_out_line(
+    model: Transformer, adapter: Adapter, average: dict[str, torch.Tensor], documents: list[TrainingDocument]
+) -> str:
+    other = Adapter(model.shape, adapter.rank).to(model.device)
+    other.load_state_dict(average)
+    total = weight = rights = 0.0
+    for document in documents:
+        loss, weights, right = document_loss(model, other, document)
+        total, weight, rights = total + loss.item(), weight + weights.item(), rights + right.item()
+    return f"held-out loss {total / weight:.3f}  right {rights / len(documents):.3f}  (average of weights; checkpoint saved)"
+
+
+def _used_up(options: TrainingOptions, progress: Progress, seconds: float) -> bool:
+    if options.minutes is not None and seconds > options.minutes * 60:
+        return True
+    return options.canvases is not None and progress.canvases >= options.canvases
+
+
+class _StopOnSignal:
+    """SIGINT and SIGTERM ask the loop to end after this step, so that nothing learned is lost."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask)
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True

@@ -1,0 +1,140 @@
+"""The language server: what its parts are and how they are put together. Importing it imports no torch."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import json
+from collections.abc import Callable
+
+from engine.text import Document
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from lsp_server import parent
+from lsp_server.fills import Fills
+from lsp_server.loading import LoadEvents, LoadFiller, ModelLoader, load_filler
+from lsp_server.logs import log, log_failure
+from lsp_server.progress import LoadProgress
+from lsp_server.protocol import MidfillProtocol
+from lsp_server.settings import Settings, SettingsLayers
+from lsp_server.worker import Worker
+from lsp_server.workspace import OpenDocument, TextStore
+
+
+class MidfillServer(LanguageServer):
+    """One client's server: settings, open texts, the model's loader, and the pending fills."""
+
+    protocol: MidfillProtocol
+
+    def __init__(self, start: Settings, load: LoadFiller, on_client_death: Callable[[], None]) -> None:
+        super().__init__("midfill", importlib.metadata.version("midfill"), protocol_cls=MidfillProtocol)
+        self.layers = SettingsLayers(start)
+        self.setting_problems: list[str] = []
+        self.worker = Worker()
+        self.loader = ModelLoader(self.worker, self._load_events(), load)
+        self.fills = Fills(self.loader, self.worker, self._tell_refused)
+        self._on_client_death = on_client_death
+        self._progress: LoadProgress | None = None
+        self._background: set[asyncio.Task] = set()
+        self._refusals: set[str] = set()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.layers.current
+
+    @property
+    def store(self) -> TextStore:
+        """The open texts."""
+        assert isinstance(self.workspace, TextStore), "set while initialize is handled"
+        return self.workspace
+
+    def offered(self, uri: str) -> OpenDocument | None:
+        """The open document, if completions are wanted in its language."""
+        opened = self.store.find(uri)
+        if opened is None:
+            log.warning("a request for a document that is not open gets an empty answer")
+            return None
+        return opened if self.settings.language_on(opened.language_id or "") else None
+
+    def is_current(self, uri: str, snapshot: Document) -> bool:
+        """Whether the document still is what it was when `snapshot` was taken."""
+        opened = self.store.find(uri)
+        return opened is not None and opened.document is snapshot
+
+    def tell(self, message: str, kind: types.MessageType) -> None:
+        """Shows a line to the person."""
+        self.window_show_message(types.ShowMessageParams(type=kind, message=f"Midfill: {message}"))
+
+    def tell_setting_problems(self) -> None:
+        """Names the settings that were wrong, in one message."""
+        if self.setting_problems:
+            self.tell("; ".join(self.setting_problems), types.MessageType.Warning)
+        self.setting_problems = []
+
+    def watch_client(self, process_id: int | None) -> None:
+        parent.watch(process_id, self._on_client_death)
+
+    def close(self, timeout: float) -> bool:
+        """Stops all work. False if the model's thread still runs after `timeout` seconds."""
+        self.fills.stop_all()
+        return self.worker.stop(timeout)
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """In place of pygls' own, which shows the person the error's text."""
+        log_failure("handling a message", error)
+
+    def _tell_refused(self, why: str) -> None:
+        """Tells why nothing is filled, once each: the same would come with every character typed."""
+        if why not in self._refusals:
+            self._refusals.add(why)
+            log.error("%s", why)
+            self.tell(why, types.MessageType.Error)
+
+    def _load_events(self) -> LoadEvents:
+        def begun(model: str) -> None:
+            log.info("loading %s", json.dumps(model))
+            self._refusals.clear()
+            ended("another model was asked for")
+            self._progress = LoadProgress(self, "Midfill: loading the model")
+            task = asyncio.get_running_loop().create_task(self._progress.show())
+            self._background.add(task)  # a task that nothing refers to may vanish
+            task.add_done_callback(self._background.discard)
+
+        def advanced(share: float, message: str) -> None:
+            if self._progress is not None:
+                self._progress.report(share, message)
+
+        def ended(message: str) -> None:
+            if self._progress is not None:
+                self._progress.end(message)
+            self._progress = None
+
+        def loaded(name: str) -> None:
+            log.info("loaded %s", name)
+            ended(f"{name} is ready")
+
+        def failed(why: str) -> None:
+            ended("the model cannot be loaded")
+            self._tell_refused(why)
+
+        return LoadEvents(begun, advanced, loaded, failed)
+
+
+def build_server(
+    settings: Settings | None = None,
+    load: LoadFiller = load_filler,
+    on_client_death: Callable[[], None] = lambda: None,
+) -> MidfillServer:
+    """A server for one client, with every feature registered.
+
+    settings: what the command line asked for; the client's own go over it. load: how a model is loaded.
+    on_client_death: called from a thread when the client's process is gone.
+    """
+    from lsp_server.features import configuration, documents, inline_completion, lifecycle  # they import this module
+
+    server = MidfillServer(settings or Settings(), load, on_client_death)
+    for feature in (lifecycle, documents, configuration, inline_completion):
+        feature.register(server)
+    return server
