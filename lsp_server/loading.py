@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from engine.errors import MidfillError, ModelUnavailable
 from engine.filler import Filler
-
 from lsp_server.logs import log_failure
 from lsp_server.settings import Settings
 from lsp_server.worker import Worker

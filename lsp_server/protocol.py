@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol
 
-from lsp_server.logs import log
+from lsp_server.logs import log, log_failure
 from lsp_server.workspace import TextStore
 
 _PARSE_ERROR = types.ErrorCodes.ParseError.value
@@ -85,7 +85,10 @@ class MidfillProtocol(LanguageServerProtocol):
         except JsonRpcException:
             log.warning("%s do not fit the protocol", what)
             return False
-        self.handle_message(message)
+        try:
+            self.handle_message(message)
+        except Exception as error:  # pygls' own bookkeeping; a client must not be able to end the server with it
+            log_failure("handling a message", error)
         return True
 
     def _refuse(self, message_id: int | str | None, code: int, message: str) -> None:

@@ -15,7 +15,6 @@ from functools import partial
 from typing import NoReturn
 
 from engine.errors import BadInput
-
 from lsp_server import logs
 from lsp_server.server import build_server
 from lsp_server.settings import Settings

@@ -7,10 +7,10 @@ import importlib.metadata
 import json
 from collections.abc import Callable
 
-from engine.text import Document
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from engine.text import Document
 from lsp_server import parent
 from lsp_server.fills import Fills
 from lsp_server.loading import LoadEvents, LoadFiller, ModelLoader, load_filler

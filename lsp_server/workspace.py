@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
-from engine.syntax.languages import is_known, language_for_path
-from engine.text import Document, Encoding
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
+from engine.syntax.languages import is_known, language_for_path
+from engine.text import Document, Encoding
 from lsp_server.logs import log
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

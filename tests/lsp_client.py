@@ -250,10 +250,14 @@ def _offset(text: str, at: dict, encoding: str) -> int:
     return begin + fitting[0]
 
 
+def command(script: Path, *arguments: str) -> list[str]:
+    """The command line of a server that plays a script."""
+    return [sys.executable, "-m", "lsp_server", "--model", f"scripted:{script}", *arguments]
+
+
 @contextlib.contextmanager
-def spawned(script: Path, *arguments: str) -> Iterator[Client]:
-    """A server in a process of its own, over its standard streams, playing a script."""
-    command = [sys.executable, "-m", "lsp_server", "--model", f"scripted:{script}", *arguments]
+def spawned(command: list[str]) -> Iterator[Client]:
+    """A server in a process of its own, over its standard streams."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     try:

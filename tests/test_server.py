@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.lsp_client import CANCELLED, INLINE, URI, Client, cursor_of, in_thread, insert, range_
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.lsp_client import CANCELLED, URI, Client, cursor_of, in_thread, insert, range_
 
 from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings
@@ -17,6 +19,11 @@ from engine.text import Document
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 ASTRAL = 'names = {"😀": "grin", "👩\u200d👩\u200d👧": "family"}; label = names[¦]\nprint(label)\n'
+
+
+def at(line: int, character: int) -> dict:
+    """The params of a request at a position."""
+    return {"textDocument": {"uri": URI}, "position": {"line": line, "character": character}}
 
 
 class Gated:
@@ -299,6 +306,39 @@ def test_a_filler_that_fails_leaves_an_empty_answer_and_a_living_server(filler: 
     assert len(shown) == 1 and "source text" not in json.dumps(client.messages)
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(["ask", "ask", "ask", "list", "cancel", "change", "reopen", "close", "model", "go"])))
+def test_every_request_is_answered_exactly_once_whatever_happens(actions: list[str]) -> None:
+    filler = Gated(opened=False)
+    with served(filler) as client:
+        client.initialize(options={"completion": True})
+        client.open("x = ")
+        requests = [client.begin_inline(0, 4)]
+        for turn, action in enumerate(actions):
+            if action == "ask":
+                requests.append(client.begin_inline(0, 4, trigger=1 + turn % 2))
+            elif action == "list":
+                requests.append(client.request("textDocument/completion", at(0, 4)))
+            elif action == "cancel":
+                client.cancel(requests[turn % len(requests)])
+            elif action == "change":
+                client.change([{"range": range_((0, 4), (0, 4)), "text": "1"}], version=turn + 2)
+            elif action == "reopen":
+                client.open("x = ", version=turn + 2)
+            elif action == "close":
+                client.notify("textDocument/didClose", {"textDocument": {"uri": URI}})
+            elif action == "model":
+                client.notify("workspace/didChangeConfiguration", {"settings": {"model": f"m{turn}"}})
+            else:
+                filler.gate.set()
+        filler.gate.set()
+        answers = [client.response(request) for request in requests]
+        assert all("result" in answer or answer["error"]["code"] == CANCELLED for answer in answers)
+        client.shut_down()
+        assert sorted(set(client.responses()) & set(requests)) == requests
+        assert all(client.responses().count(request) == 1 for request in requests)
+
+
 # what breaks the protocol
 
 
@@ -397,8 +437,7 @@ def test_a_client_that_only_says_that_settings_changed_changes_nothing(filler: G
 
 
 def complete(client: Client, line: int, character: int) -> dict:
-    where = {"textDocument": {"uri": URI}, "position": {"line": line, "character": character}}
-    return client.ask("textDocument/completion", where)
+    return client.ask("textDocument/completion", at(line, character))
 
 
 def test_the_ordinary_list_holds_one_item_when_asked_for() -> None:
@@ -415,9 +454,7 @@ def test_the_ordinary_list_holds_one_item_when_asked_for() -> None:
 def test_the_ordinary_list_is_off_unless_asked_for_and_can_be_switched_later(client: Client) -> None:
     client.initialize()
     client.open("x = ")
-    request = client.request(
-        "textDocument/completion", {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 4}}
-    )
+    request = client.request("textDocument/completion", at(0, 4))
     assert client.response(request)["error"]["code"] == -32601
     client.notify("workspace/didChangeConfiguration", {"settings": {"completion": True}})
     asked = client.notification("client/registerCapability")
@@ -432,8 +469,7 @@ def test_both_kinds_of_request_for_one_document_are_served() -> None:
     with served(filler) as client:
         client.initialize(options={"completion": True})
         client.open("x = ")
-        where = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 4}}
-        requests = [client.begin_inline(0, 4), client.request("textDocument/completion", where)]
+        requests = [client.begin_inline(0, 4), client.request("textDocument/completion", at(0, 4))]
         filler.gate.set()
         ghost, listed = (client.response(request)["result"] for request in requests)
         assert len(ghost) == 1 and len(listed["items"]) == 1

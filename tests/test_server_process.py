@@ -9,13 +9,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.lsp_client import CANCELLED, Client, cursor_of, insert, range_, spawned
+from tests.lsp_client import CANCELLED, Client, command, cursor_of, insert, range_, spawned
 
 from engine.errors import BadInput
+from lsp_server.__main__ import main
 from lsp_server.serve import parse_address, serve_tcp
 
 pytestmark = pytest.mark.slow
@@ -44,13 +46,15 @@ def start_long_fill(client: Client) -> int:
     client.initialize()
     client.notification("$/progress", has='"end"')
     client.open("x = ")
-    return client.begin_inline(0, 4)
+    request = client.begin_inline(0, 4)
+    time.sleep(0.5)  # the protocol has no word for a fill that has begun; too short only makes the test weaker
+    return request
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_a_whole_session(script: Path, encoding: str) -> None:
     text, cursor = cursor_of(TEXT, encoding)
-    with spawned(script) as client:
+    with spawned(command(script)) as client:
         client.initialize(encoding, process_id=os.getpid())
         client.open(text)
         client.change([{"range": range_(cursor, cursor), "text": "1"}], version=2)
@@ -63,7 +67,7 @@ def test_a_whole_session(script: Path, encoding: str) -> None:
 
 def test_a_cancel_and_the_next_request(tmp_path: Path) -> None:
     fills = [{"when": "slow", "drafts": ["."] * 10_000, "text": "never"}, {"text": "quick"}]
-    with spawned(write(tmp_path, {"step_ms": 10, "fills": fills})) as client:
+    with spawned(command(write(tmp_path, {"step_ms": 10, "fills": fills}))) as client:
         client.initialize()
         client.open("slow")
         request = client.begin_inline(0, 4)
@@ -75,7 +79,7 @@ def test_a_cancel_and_the_next_request(tmp_path: Path) -> None:
 
 
 def test_a_request_within_a_slow_load_then_cancelled(tmp_path: Path) -> None:  # case 11, over real streams
-    with spawned(write(tmp_path, {"name": "slow", "load_ms": 1500, "default": "0"})) as client:
+    with spawned(command(write(tmp_path, {"name": "slow", "load_ms": 1500, "default": "0"}))) as client:
         client.initialize()
         client.open("x = ")
         early = client.begin_inline(0, 4)
@@ -88,7 +92,7 @@ def test_a_request_within_a_slow_load_then_cancelled(tmp_path: Path) -> None:  #
 
 
 def test_exit_without_shutdown_is_1(script: Path) -> None:
-    with spawned(script) as client:
+    with spawned(command(script)) as client:
         client.initialize()
         client.notify("exit", None)
         assert client.process is not None and client.process.wait(60) == 1
@@ -96,7 +100,7 @@ def test_exit_without_shutdown_is_1(script: Path) -> None:
 
 @pytest.mark.parametrize("says_shutdown", [True, False])
 def test_exit_does_not_wait_for_the_model(tmp_path: Path, says_shutdown: bool) -> None:
-    with spawned(long_script(tmp_path)) as client:
+    with spawned(command(long_script(tmp_path))) as client:
         pending = start_long_fill(client)
         if says_shutdown:
             assert client.shut_down() == 0
@@ -107,7 +111,7 @@ def test_exit_does_not_wait_for_the_model(tmp_path: Path, says_shutdown: bool) -
 
 
 def test_a_client_that_closes_its_end_takes_the_server_along(tmp_path: Path) -> None:
-    with spawned(long_script(tmp_path)) as client:
+    with spawned(command(long_script(tmp_path))) as client:
         start_long_fill(client)
         client.close_input()
         assert client.process is not None and client.process.wait(60) == 1
@@ -115,16 +119,15 @@ def test_a_client_that_closes_its_end_takes_the_server_along(tmp_path: Path) -> 
 
 _EDITOR = """
 import subprocess, sys, time
-server = subprocess.Popen([sys.executable, "-m", "lsp_server", "--model", "scripted:" + sys.argv[1]],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 print(server.pid, flush=True)
 time.sleep(600)
 """
 
 
 def test_a_client_that_is_killed_leaves_no_orphan(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", _EDITOR, str(long_script(tmp_path))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as editor:
+    editor_command = [sys.executable, "-c", _EDITOR, *command(long_script(tmp_path))]
+    with subprocess.Popen(editor_command, stdout=subprocess.PIPE) as editor:
         assert editor.stdout is not None
         server = psutil.Process(int(editor.stdout.readline()))
         editor.send_signal(signal.SIGKILL)
@@ -137,7 +140,7 @@ def test_a_client_whose_process_dies_while_its_pipes_live_leaves_no_orphan(scrip
     """Pipes may be inherited by others and so outlive the editor; `processId` then tells."""
     with (
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as editor,
-        spawned(script) as client,
+        spawned(command(script)) as client,
     ):
         client.initialize(process_id=editor.pid)
         editor.kill()
@@ -148,22 +151,47 @@ def test_a_client_whose_process_dies_while_its_pipes_live_leaves_no_orphan(scrip
 def test_a_process_id_of_another_container_is_not_watched(script: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         gone.wait(60)
-    with spawned(script) as client:
+    with spawned(command(script)) as client:
         client.initialize(process_id=gone.pid)
         client.open("x = ")
         assert len(client.inline(0, 4)) == 1
 
 
 def test_a_stream_that_is_no_clients_ends_the_server(script: Path) -> None:
-    with spawned(script) as client:
+    with spawned(command(script)) as client:
         assert client.process is not None and client.process.stdin is not None
         client.process.stdin.write(b"GET / HTTP/1.1\r\n\r\n")
         client.process.stdin.flush()
         assert client.process.wait(60) == 1
 
 
+_NOISY = """
+import os, sys
+from engine.scripted import ScriptedFiller
+from lsp_server.serve import ServeOptions, serve_stdio
+from lsp_server.settings import from_command_line
+load = ScriptedFiller.load
+def noisy(path, progress=None):
+    print("a stray line", flush=True)
+    os.system("echo another; cat")
+    return load(path, progress)
+ScriptedFiller.load = noisy
+sys.exit(serve_stdio(ServeOptions(from_command_line({"model": sys.argv[1]}))))
+"""
+
+
+def test_what_libraries_print_never_reaches_the_client(script: Path) -> None:
+    with spawned([sys.executable, "-c", _NOISY, f"scripted:{script}"]) as client:
+        client.initialize()
+        client.open("x = ")
+        assert len(client.inline(0, 4)) == 1
+        assert client.shut_down() == 0
+        assert client.process is not None and client.process.stderr is not None
+        assert client.process.stderr.read().split() == b"a stray line another".split()
+
+
 def test_source_text_is_never_logged(tmp_path: Path) -> None:
-    with spawned(write(tmp_path, {"default": "sekret_answer"})) as client:
+    with spawned(command(write(tmp_path, {"default": "sekret_answer"}))) as client:
         client.initialize()
         client.open("sekret = ")
         assert len(client.inline(0, 9)) == 1
@@ -180,7 +208,7 @@ def test_source_text_is_never_logged(tmp_path: Path) -> None:
 
 
 def test_a_missing_script_leaves_the_server_alive(tmp_path: Path) -> None:
-    with spawned(tmp_path / "none.json") as client:
+    with spawned(command(tmp_path / "none.json")) as client:
         client.initialize()
         client.open("x = ")
         assert client.inline(0, 4) == []
@@ -189,8 +217,7 @@ def test_a_missing_script_leaves_the_server_alive(tmp_path: Path) -> None:
 
 
 def test_tcp_on_loopback(script: Path) -> None:
-    command = [sys.executable, "-m", "lsp_server", "--model", f"scripted:{script}", "--tcp", "127.0.0.1:0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command(script, "--tcp", "127.0.0.1:0"), stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         port = re.search(rb"127\.0\.0\.1:(\d+)", process.stderr.readline())
         assert port is not None
@@ -207,6 +234,23 @@ def test_tcp_on_loopback(script: Path) -> None:
 def test_tcp_is_refused_elsewhere(host: str) -> None:
     with pytest.raises(BadInput, match="loopback"):
         serve_tcp(host, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--tcp", "0.0.0.0:0"], "loopback"),
+        (["--tcp", "5007"], "HOST:PORT"),
+        (["--tcp", "127.0.0.1:70000"], "a port is a number"),
+        (["--model", " "], "setting 'model'"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
 
 
 def test_addresses() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_left, bisect_right
 
 # A line that may begin a top-level statement: not indented, blank, a comment, a closing bracket or a continuation.
 _TOP_LEVEL = re.compile(r"^(?!(?:elif|else|except|finally)\b)[^\s#)\]},:.\\]", re.MULTILINE)
-# How often the chunk around an edit is doubled, for edges that fell into a long string or bracket.
-_WIDENINGS = 4
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+# How many edges further out, before and behind, the chunk around an edit is tried.
+_WIDENINGS = ((0, 0), (1, 0), (0, 1), (3, 0), (0, 3), (3, 3))
 
 
 def compiles(text: str) -> bool:
@@ -34,21 +36,23 @@ def compiles_around(text: str, start: int, end: int) -> bool:
     For documents that are too long, or too broken elsewhere, to be judged whole. Where the chunk does not compile it is
     widened a few times, as its edges may have fallen into a string or a bracket.
     """
-    text = text.replace("\r\n", " \n").replace("\r", "\n")  # as many characters, and one kind of break to look for
+    if "\r" in text:
+        text = _LONE_RETURN.sub("\n", text)  # so that every break ends in \n, which is what re's ^ looks for
     edges = _edges(text)
-    first = sum(edge <= start for edge in edges) - 1
-    last = sum(edge < end for edge in edges)
-    for widening in range(_WIDENINGS + 1):
-        more = 2**widening - 1
-        chunk_start = edges[max(0, first - more)] if first >= 0 else 0
-        chunk_end = edges[last + more] if last + more < len(edges) else len(text)
-        if first - more < 0:
-            chunk_start = 0
-        if compiles(text[chunk_start:chunk_end]):
-            return True
-        if chunk_start == 0 and chunk_end == len(text):
-            return False
-    return False
+    first = bisect_right(edges, start) - 1
+    last = bisect_left(edges, max(end, start + 1))
+    chunks = {
+        (
+            edges[first - before] if first >= before else 0,
+            edges[last + behind] if last + behind < len(edges) else len(text),
+        )
+        for before, behind in _WIDENINGS
+    }
+    return any(compiles(text[chunk_start:chunk_end]) for chunk_start, chunk_end in sorted(chunks, key=_length))
+
+
+def _length(chunk: tuple[int, int]) -> int:
+    return chunk[1] - chunk[0]
 
 
 def _edges(text: str) -> list[int]:

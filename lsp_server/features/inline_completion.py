@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from engine.filler import Completion
 from lsprotocol import types
 
+from engine.filler import Completion
 from lsp_server.fills import FillRequest
 from lsp_server.server import MidfillServer
 from lsp_server.workspace import OpenDocument

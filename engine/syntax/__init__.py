@@ -1,0 +1,35 @@
+"""Grammars, incremental parse, what the cursor stands in, and which errors were there before. Needs no model.
+
+`tree` holds the parse; `faults`, `regions`, `cursor` and `units` answer questions of it; `lexis` and `scan` answer
+where code is too broken to parse; `languages` and `grammars` name and load what is known; `python_source` asks CPython.
+"""
+
+from engine.syntax.cursor import Argument, argument_at, opens_block
+from engine.syntax.faults import new_faults
+from engine.syntax.grammars import GrammarStatus, available_grammars
+from engine.syntax.languages import LANGUAGES, Language, is_known, known, language_for_path
+from engine.syntax.python_source import compiles, compiles_around
+from engine.syntax.regions import Region
+from engine.syntax.tree import SyntaxFault, SyntaxNode, SyntaxTree
+from engine.syntax.units import unit_end
+
+__all__ = [
+    "LANGUAGES",
+    "Argument",
+    "GrammarStatus",
+    "Language",
+    "Region",
+    "SyntaxFault",
+    "SyntaxNode",
+    "SyntaxTree",
+    "argument_at",
+    "available_grammars",
+    "compiles",
+    "compiles_around",
+    "is_known",
+    "known",
+    "language_for_path",
+    "new_faults",
+    "opens_block",
+    "unit_end",
+]
