@@ -1,0 +1,107 @@
+"""The syntax gate: a completion brings no fault into its document that was not there before.
+
+For every language: no new error or missing node of the grammar. For Python also CPython's own parser, which sees
+what the grammar misses: a completion with which the document compiles is always preferred, and where the document
+could compile with some fill, one with which it does not is never shown.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+
+from engine.hole import Hole, HoleKind
+from engine.syntax import SyntaxTree, compiles, compiles_around, new_faults
+from engine.text import Document
+
+LARGE = 200_000  # characters; CPython parses about a megabyte a second, so larger documents are judged around the hole
+_PROBES = ("", "pass", "0", "x", "x:", "x = 0", " 0", ")", "]", "}", "0)", "0]", "(", '"', '"""', "'", ":", ", 0", "= 0")
+_LINES = ("pass", "if x:", "else:", "elif x:", "try:", "except E:", "finally:", "for x in y:", "def f():", "x = (", "x = [")
+_LINES += ("x = {", ")", "]", "}", "class C:", "while x:", "with x:", "@x", '"""')
+
+
+class _Broken(enum.Enum):
+    """Where a document that does not compile is broken: at the hole alone, outside its top-level statement, or near it."""
+
+    AT_THE_HOLE = enum.auto()
+    ELSEWHERE = enum.auto()
+    NEARBY = enum.auto()
+
+
+class Gate:
+    """Judges fills of one hole. Keeps the best that is not quite right, for a document that is broken already."""
+
+    def __init__(self, document: Document, hole: Hole, tree: SyntaxTree) -> None:
+        self._document, self._hole, self._tree = document, hole, tree
+        self._python = document.language == "python"
+        self._kept: list[str] = []  # no new fault of the grammar, but the document does not compile
+
+    def passes(self, text: str) -> bool:
+        """Whether `text` is right beyond doubt. One that may be right in a broken document is kept for `second_best`."""
+        if not self._tree.has_grammar:
+            return True
+        hole = self._hole
+        after = self._tree.edit(hole.start, hole.end, text)
+        if new_faults(self._tree, after, hole.start, hole.end, hole.start + len(text)):
+            return False
+        if not self._python or self._compiles(after.text, len(text)):
+            return True
+        self._kept.append(text)
+        return False
+
+    def second_best(self) -> str | None:
+        """The best kept fill, where the document is broken apart from its hole; else None."""
+        if not self._kept:
+            return None
+        where = self._broken()
+        if where is _Broken.ELSEWHERE:
+            return next((t for t in self._kept if self._compiles_around(t)), None)
+        return self._kept[0] if where is _Broken.NEARBY else None
+
+    def _compiles(self, text: str, length: int) -> bool:
+        if len(text) > LARGE:
+            return compiles_around(text, self._hole.start, self._hole.start + length)
+        return compiles(text)
+
+    def _compiles_around(self, fill: str) -> bool:
+        return compiles_around(self._filled(fill), self._hole.start, self._hole.start + len(fill))
+
+    def _broken(self) -> _Broken:
+        """Tries probes in the hole, and in place of its line: does the document compile with any of them?"""
+        small = len(self._document.text) <= LARGE
+
+        def some(right: Callable[[str, int, int], bool]) -> bool:
+            return any(right(text, start, end) for text, start, end in self._probed())
+
+        if small and some(lambda text, start, end: compiles(text)):
+            return _Broken.AT_THE_HOLE
+        if some(compiles_around):
+            return _Broken.ELSEWHERE if small else _Broken.AT_THE_HOLE
+        # A selection may hold anything, so that no probe's failing says that its document could not compile.
+        return _Broken.AT_THE_HOLE if self._hole.kind is HoleKind.SELECTION else _Broken.NEARBY
+
+    def _probed(self) -> Iterator[tuple[str, int, int]]:
+        """Documents with a probe in the hole: (text, start, end) of each, in code points."""
+        document, hole = self._document, self._hole
+        for probe in _PROBES:
+            yield self._filled(probe), hole.start, hole.start + len(probe)
+        line, _ = document.lines.position(hole.start)
+        begin = document.lines.line_start(line)
+        end = document.lines.line_end(document.lines.position(hole.end)[0])
+        whole = document.text[begin:end]
+        indent = whole[: len(whole) - len(whole.lstrip())]
+        for probe in _LINES:
+            for depth in {indent, indent + "    ", self._indent_below(hole.end)}:
+                text = depth + probe
+                yield document.text[:begin] + text + document.text[end:], begin, begin + len(text)
+                if whole.strip():  # as a line of its own, before the hole's
+                    yield document.text[:begin] + text + "\n" + document.text[begin:], begin, begin + len(text)
+
+    def _indent_below(self, offset: int) -> str:
+        for line in self._document.text[offset : offset + 2000].splitlines()[1:]:
+            if line.strip():
+                return line[: len(line) - len(line.lstrip())]
+        return ""
+
+    def _filled(self, fill: str) -> str:
+        return self._document.text[: self._hole.start] + fill + self._document.text[self._hole.end :]

@@ -1,0 +1,92 @@
+"""The repeated suffix: a completion does not write a second time what already stands behind the cursor."""
+
+from __future__ import annotations
+
+from engine.hole import Hole, HoleKind
+from engine.text import Document
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_REACH = 8  # lines behind the hole that are looked at
+_SHORTEST = 4  # characters of a selection's same-line remainder that may be taken for a repetition
+_LINE_KINDS = (HoleKind.LINE, HoleKind.BLOCK, HoleKind.REST_OF_LINE, HoleKind.SELECTION)
+
+
+def trim(document: Document, hole: Hole, text: str) -> str:
+    """Takes off the rest of the cursor's line, brackets that stand behind it, and whole lines that follow it."""
+    behind = document.text[hole.end :]
+    same_line, _, _ = behind[:2000].replace("\r", "\n").partition("\n")
+    text = _same_line(hole, text, same_line)
+    if hole.kind in _LINE_KINDS:
+        text = _following_lines(document, hole, text)
+    return text
+
+
+def _same_line(hole: Hole, text: str, behind: str) -> str:
+    wanted = behind.strip()
+    if not wanted or hole.kind in (HoleKind.LINE, HoleKind.BLOCK):
+        return text
+    stripped = text.rstrip()
+    if hole.kind is HoleKind.SELECTION:
+        long_enough = len(wanted) >= _SHORTEST
+        return stripped.removesuffix(wanted) if long_enough and stripped.endswith(wanted) else text
+    if stripped.endswith(wanted) and _balance(stripped.removesuffix(wanted)) is not None:
+        return stripped.removesuffix(wanted)
+    if hole.kind is HoleKind.STRING or hole.kind is HoleKind.COMMENT:
+        return text
+    if wanted[0] in _PAIRS and behind[0] == wanted[0]:  # `lo¦(handle)`: the call's brackets stand there
+        at = text.find(wanted[0])
+        return text[:at] if at >= 0 else text
+    unmatched = _balance(text)
+    if unmatched is not None and text[unmatched] == wanted[0]:
+        return text[:unmatched]
+    return text
+
+
+def _balance(text: str) -> int | None:
+    """Where the first closing bracket stands that the text did not open; None where there is none. Skips strings."""
+    stack: list[str] = []
+    quote = ""
+    at = 0
+    while at < len(text):
+        c = text[at]
+        if quote:
+            if c == "\\":
+                at += 1
+            elif c == quote:
+                quote = ""
+        elif c in "\"'`":
+            quote = c
+        elif c in _PAIRS:
+            stack.append(_PAIRS[c])
+        elif c in ")]}":
+            if not stack or stack.pop() != c:
+                return at
+        at += 1
+    return None
+
+
+def _following_lines(document: Document, hole: Hole, text: str) -> str:
+    """Cuts before a line from which on the text says what the lines behind the hole say, white space aside."""
+    line, _ = document.lines.position(hole.end)
+    own_line = document.text[document.lines.line_start(line) : hole.start]
+    first = line if not own_line.strip() and _rest(document, line, hole.end).strip() else line + 1
+    behind = [document.lines.line_text(n).strip() for n in range(first, min(first + _REACH, document.lines.line_count))]
+    behind = [b for b in behind if b]
+    if not behind:
+        return text
+    lines = text.splitlines(keepends=True)
+    for start in range(len(lines)):
+        said = [s.strip() for s in lines[start:] if s.strip()]
+        count = min(len(said), len(behind))
+        if not count or said[:count] != behind[:count]:
+            continue
+        if start == 0 and (hole.kind is HoleKind.SELECTION or hole.kind is HoleKind.REST_OF_LINE):
+            continue  # the first line of these began before the hole
+        if count == 1 and not any(c.isalnum() for c in said[0]):
+            continue  # a lone bracket often closes twice
+        return "".join(lines[:start]).rstrip("\r\n" if start else None)
+    return text
+
+
+def _rest(document: Document, line: int, offset: int) -> str:
+    return document.text[offset : document.lines.line_end(line)]
