@@ -7,9 +7,9 @@ could compile with some fill, one with which it does not is never shown.
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from engine.completion.python_context import broken_by_itself
 from engine.hole import Hole, HoleKind
 from engine.syntax import SyntaxTree, compiles, compiles_around, new_faults
 from engine.text import Document
@@ -18,14 +18,6 @@ LARGE = 200_000  # characters; CPython parses about a megabyte a second, so larg
 _PROBES = ("", "pass", "0", "x", "x:", "x = 0", " 0", ")", "]", "}", "0)", "0]", "(", '"', '"""', "'", ":", ", 0", "= 0")
 _LINES = ("pass", "if x:", "else:", "elif x:", "try:", "except E:", "finally:", "for x in y:", "def f():", "x = (", "x = [")
 _LINES += ("x = {", ")", "]", "}", "class C:", "while x:", "with x:", "@x", '"""')
-
-
-class _Broken(enum.Enum):
-    """Where a document that does not compile is broken: at the hole alone, outside its top-level statement, or near it."""
-
-    AT_THE_HOLE = enum.auto()
-    ELSEWHERE = enum.auto()
-    NEARBY = enum.auto()
 
 
 class Gate:
@@ -50,13 +42,10 @@ class Gate:
         return False
 
     def second_best(self) -> str | None:
-        """The best kept fill, where the document is broken apart from its hole; else None."""
-        if not self._kept:
+        """The best kept fill where the document is broken apart from its hole, so that none could make it compile."""
+        if not self._kept or not self._broken_apart():
             return None
-        where = self._broken()
-        if where is _Broken.ELSEWHERE:
-            return next((t for t in self._kept if self._compiles_around(t)), None)
-        return self._kept[0] if where is _Broken.NEARBY else None
+        return next((text for text in self._kept if self._compiles_around(text)), self._kept[0])
 
     def _compiles(self, text: str, length: int) -> bool:
         if len(text) > LARGE:
@@ -66,19 +55,15 @@ class Gate:
     def _compiles_around(self, fill: str) -> bool:
         return compiles_around(self._filled(fill), self._hole.start, self._hole.start + len(fill))
 
-    def _broken(self) -> _Broken:
-        """Tries probes in the hole, and in place of its line: does the document compile with any of them?"""
-        small = len(self._document.text) <= LARGE
-
-        def some(right: Callable[[str, int, int], bool]) -> bool:
-            return any(right(text, start, end) for text, start, end in self._probed())
-
-        if small and some(lambda text, start, end: compiles(text)):
-            return _Broken.AT_THE_HOLE
-        if some(compiles_around):
-            return _Broken.ELSEWHERE if small else _Broken.AT_THE_HOLE
-        # A selection may hold anything, so that no probe's failing says that its document could not compile.
-        return _Broken.AT_THE_HOLE if self._hole.kind is HoleKind.SELECTION else _Broken.NEARBY
+    def _broken_apart(self) -> bool:
+        """Whether no fill could make the document compile: no probe does, and a side of the hole is broken by itself."""
+        if self._hole.kind is HoleKind.SELECTION:
+            return False  # it may hold anything, so that nothing speaks for certain
+        large = len(self._document.text) > LARGE
+        right = compiles_around if large else lambda text, start, end: compiles(text)
+        if any(right(text, start, end) for text, start, end in self._probed()):
+            return False
+        return large or broken_by_itself(self._document.text, self._hole.start, self._hole.end)
 
     def _probed(self) -> Iterator[tuple[str, int, int]]:
         """Documents with a probe in the hole: (text, start, end) of each, in code points."""

@@ -1,0 +1,107 @@
+"""Could a Python document compile with some fill of its hole? Asked of what stands above the hole, and of what stands below.
+
+Each side is given the least that completes it: above, what it left open is closed; below, it is given the headers
+that its indentation speaks of. A side that does not compile even so is broken by itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.syntax import compiles
+from engine.syntax.scan import lexis_of, line_start, state_at
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_HEADER = re.compile(r"^([ \t]*)(\w+)\b.*:[ \t]*(?:#.*)?$")
+_OPENERS = ("", "x = (", "x = [", "x = {", "x = f(", 'x = """', "x = '''", "if (")
+_REACH = 80  # lines below the hole that may speak of the headers they need
+
+
+def prefix_completes(text: str) -> bool:
+    """Whether whole lines of source, cut off anywhere, can be gone on with to something that compiles."""
+    lexis = lexis_of("python")
+    state = state_at(text, 0, len(text), lexis)
+    if state.inside is not None and state.inside.closing is not None:
+        ends = ['"""', "'''", '"', "'", ""]
+    else:
+        ends = [""]
+    brackets = "".join(_CLOSERS.get(c, "") for _, c in reversed(state.brackets))
+    for end in ends:
+        closed = text + end + brackets
+        if brackets or end:
+            closed += "\n"
+        for body in _bodies(closed):
+            if compiles(closed + body):
+                return True
+    return False
+
+
+def _bodies(text: str) -> list[str]:
+    """What the open blocks at the end of `text` may lack: a body of the last header, `finally` of each open `try`."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        return [""]
+    last = lines[-1]
+    indent = last[: len(last) - len(last.lstrip())]
+    tails = [""]
+    depth = len(indent.expandtabs(8)) + 1
+    tail = ""
+    for line in reversed(lines):
+        width = len(line[: len(line) - len(line.lstrip())].expandtabs(8))
+        if width >= depth:
+            continue
+        depth = width
+        header = _HEADER.match(line)
+        if header and header.group(2) == "try":
+            tail += f"{header.group(1)}finally:\n{header.group(1)} pass\n"
+            tails.append(tail)
+        if not width:
+            break
+    start = "" if not text or text.endswith(("\n", "\r")) else "\n"
+    return [start + body + tail for body in ("", f"{indent} pass\n", f"{indent}pass\n") for tail in tails]
+
+
+def suffix_completes(text: str) -> bool:
+    """Whether whole lines of source that begin anywhere can be preceded by something so that they compile."""
+    chain = _headers(text)
+    indent = re.match(r"(?:[ \t]*(?:\r\n|\n|\r))*([ \t]*)", text)
+    depth = indent.group(1) if indent else ""
+    for opener in _OPENERS:
+        first = f"{depth}{opener}\n" if opener else ""
+        for before in (chain, chain + f"{depth}if x:\n{depth} pass\n", chain + f"{depth}try:\n{depth} pass\n"):
+            if compiles(before + first + text):
+                return True
+    return False
+
+
+def _headers(text: str) -> str:
+    """Headers at every depth that the lines below fall back to: `try` where one of them is handled, else `if`."""
+    needed: dict[str, str] = {}
+    deepest: int | None = None
+    for line in text.splitlines()[:_REACH]:
+        code = line.lstrip()
+        if not code or code.startswith("#"):
+            continue
+        indent = line[: len(line) - len(code)]
+        width = len(indent.expandtabs(8))
+        if deepest is None:
+            deepest = width
+        if width < deepest:
+            handled = re.match(r"(except|finally)\b", code)
+            needed[indent] = "try:" if handled else "if x:"
+            deepest = width
+    if deepest:
+        needed.setdefault("", "if x:")
+    ordered = sorted(needed.items(), key=lambda item: len(item[0].expandtabs(8)))
+    return "".join(f"{indent}{header}\n" for indent, header in ordered)
+
+
+def broken_by_itself(text: str, start: int, end: int) -> bool:
+    """Whether the lines above the hole [start, end), or those below it, could compile with no fill at all."""
+    line = line_start(text, start)
+    if not prefix_completes(text[:line]):
+        return True
+    _, _, rest = text[end:].partition("\n")
+    if suffix_completes(rest):
+        return False
+    return bool(text[line:start].strip()) or not suffix_completes(text[end:])
