@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engine.syntax import compiles
-from engine.syntax.scan import lexis_of, line_start, state_at
+from engine.syntax.scan import Kind, lexis_of, line_start, state_at, unclosed
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _HEADER = re.compile(r"^([ \t]*)(\w+)\b.*:[ \t]*(?:#.*)?$")
@@ -27,24 +27,22 @@ def prefix_completes(text: str) -> bool:
         ends = [""]
     brackets = "".join(_CLOSERS.get(c, "") for _, c in reversed(state.brackets))
     for end in ends:
-        closed = text + end + brackets
-        if brackets or end:
-            closed += "\n"
-        for body in _bodies(closed):
-            if compiles(closed + body):
+        closing = end + brackets
+        for after in (closing + "\n", closing + ":\n") if closing else ("",):  # it may be a header that is left open
+            if any(compiles(text + after + body) for body in _bodies(text, after)):
                 return True
     return False
 
 
-def _bodies(text: str) -> list[str]:
-    """What the open blocks at the end of `text` may lack: a body of the last header, `finally` of each open `try`."""
+def _bodies(text: str, after: str) -> list[str]:
+    """What the open blocks at the end of `text` may lack once it is closed with `after`: a body of the last header,
+    `finally` of each open `try`."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         return [""]
     last = lines[-1]
-    indent = last[: len(last) - len(last.lstrip())]
     tails = [""]
-    depth = len(indent.expandtabs(8)) + 1
+    depth = len(last[: len(last) - len(last.lstrip())].expandtabs(8)) + 1
     tail = ""
     for line in reversed(lines):
         width = len(line[: len(line) - len(line.lstrip())].expandtabs(8))
@@ -57,8 +55,11 @@ def _bodies(text: str) -> list[str]:
             tails.append(tail)
         if not width:
             break
-    start = "" if not text or text.endswith(("\n", "\r")) else "\n"
-    return [start + body + tail for body in ("", f"{indent} pass\n", f"{indent}pass\n") for tail in tails]
+    start = "" if not text or (text + after).endswith(("\n", "\r")) else "\n"
+    # a bracket left open may have begun on a line that is less deep than the last one
+    depths = sorted({line[: len(line) - len(line.lstrip())] for line in lines[-20:]}, key=len)
+    bodies = ["", *(f"{d}{more}pass\n" for d in depths for more in ("", " "))]
+    return [start + body + tail for body in bodies for tail in tails]
 
 
 def suffix_completes(text: str) -> bool:
@@ -102,6 +103,7 @@ def broken_by_itself(text: str, start: int, end: int) -> bool:
     if not prefix_completes(text[:line]):
         return True
     _, _, rest = text[end:].partition("\n")
-    if suffix_completes(rest):
-        return False
+    closes = any(token.kind is Kind.CLOSE for token in unclosed(rest, 0, len(rest), lexis_of("python")))
+    if closes or suffix_completes(rest):
+        return False  # a bracket that closes below may have been meant to open in the hole
     return bool(text[line:start].strip()) or not suffix_completes(text[end:])
