@@ -68,7 +68,7 @@ class Canvas:
         count = min(len(self.tokens(fill_end)) + 1, len(self))
         return float(self.confidence[:count].mean()) if count else 0.0
 
-    def draft(self, tokenizer: Tokenizer, fill_end: int, step: int, block: int) -> tuple[str, tuple[DraftSlot, ...]]:
+    def draft(self, tokenizer: Tokenizer, fill_end: int) -> tuple[str, tuple[DraftSlot, ...]]:
         """The text a person would see after this step, undecided slots as a dot, and each slot by itself."""
         slots = []
         for token, decided, confidence in zip(

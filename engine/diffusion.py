@@ -20,6 +20,7 @@ from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
 from engine.hole import Hole
 from engine.sampler import Sampler, SamplerSettings
+from engine.syntax import SyntaxTree
 from engine.text import Document
 
 MAX_CANDIDATES = 6  # canvases tried for one completion before the answer is empty
@@ -35,6 +36,20 @@ class _Spent:
     steps: int = 0
     encoded: int = 0
     cached: int = 0
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One fill: what is asked, and what it has used so far."""
+
+    document: Document
+    hole: Hole
+    tree: SyntaxTree
+    window: Window
+    budget: int
+    settings: FillSettings
+    cancel: CancelToken
+    spent: _Spent
 
 
 @dataclass(frozen=True)
@@ -63,25 +78,29 @@ class DiffusionFiller:
         if budget + traits.max_pinned + 2 > traits.window:
             raise BadInput(f"{budget} slots do not fit the model's context of {traits.window} tokens: use fewer --slots")
         spent = _Spent()
+        begun = time.perf_counter()
+        tree = SyntaxTree.parse(document.text, document.language)
+        job = _Job(document, hole, tree, window, budget, settings, cancel, spent)
+        spent.check = (time.perf_counter() - begun) * 1000
         variations = self._variations(settings)
-        first = yield from self._denoise(window, budget, next(variations), settings, cancel, spent)
+        first = yield from self._denoise(job, next(variations))
 
         def candidates() -> Iterator[Candidate]:
             yield from first
             for variation in variations:
-                yield from _result(self._denoise(window, budget, variation, settings, cancel, spent))
+                yield from _result(self._denoise(job, variation))
 
         found: list[Candidate] = []
         begun, before = time.perf_counter(), spent.encode + spent.denoise
         stream = candidates()
-        for _ in range(settings.alternatives):
-            best = completions.complete(document, hole, stream)
+        while len(found) < settings.alternatives:
+            best = completions.complete(document, hole, stream, tree)
             if best is None:
                 break
             if best.confidence >= settings.min_confidence and best.text not in [f.text for f in found]:
                 found.append(best)
         elapsed = (time.perf_counter() - begun) * 1000
-        spent.check = elapsed - (spent.encode + spent.denoise - before)  # further candidates were denoised meanwhile
+        spent.check += elapsed - (spent.encode + spent.denoise - before)  # further candidates were denoised meanwhile
         cancel.check()
         chosen = found[0] if found else Candidate("", 0.0)
         yield Completion(
@@ -98,24 +117,20 @@ class DiffusionFiller:
         )
 
     def _variations(self, settings: FillSettings) -> Iterator[_Variation]:
-        """The first candidate is the sampler's own; then one slot a step, the most careful; then other first tokens."""
+        """The first candidate is the sampler's own; then other first tokens, as many as are asked for; then one slot a
+        step, the most careful; then further first tokens."""
         base = replace(self._settings, max_steps=settings.steps or self._settings.max_steps)
         careful = replace(base, threshold=2.0, entropy_bound=0.0, max_steps=settings.steps)
+        wanted = settings.alternatives
         yield _Variation(base)
+        yield from (_Variation(base, rank) for rank in range(1, wanted))
         yield _Variation(careful)
-        for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)):
-            yield _Variation(base, rank)
+        yield from (_Variation(base, rank) for rank in range(wanted, max(MAX_CANDIDATES - 1, 2 * wanted)))
 
-    def _denoise(
-        self,
-        window: Window,
-        budget: int,
-        variation: _Variation,
-        settings: FillSettings,
-        cancel: CancelToken,
-        spent: _Spent,
-    ) -> Generator[Draft, None, list[Candidate]]:
-        """Denoises block after block until a fill end, the budget's end, or a cancel. Returns its candidates."""
+    def _denoise(self, job: _Job, variation: _Variation) -> Generator[Draft, None, list[Candidate]]:
+        """Denoises block after block until a fill end, the unit's end, the budget's end, or a cancel. Returns its
+        candidates."""
+        window, settings, cancel, spent = job.window, job.settings, job.cancel, job.spent
         denoiser, traits = self._denoiser, self._denoiser.traits
         tokenizer = denoiser.tokenizer
         sampler = Sampler(traits, tokenizer.token_bytes, variation.settings)
@@ -123,7 +138,7 @@ class DiffusionFiller:
         pinned = () if traits.suffix is SuffixPlace.ENCODED else suffix[: traits.max_pinned]
         required = window.remnant.encode("utf-8", errors="replace")
         # the remnant is typed again by the first slots, and so is not part of what the hole needs
-        left = budget + len(tokenizer.encode(window.remnant)) if window.remnant else budget
+        left = job.budget + (len(tokenizer.encode(window.remnant)) if window.remnant else 0)
         written: list[int] = []
         confidences: list[float] = []
         block = 0
@@ -142,21 +157,36 @@ class DiffusionFiller:
                 sampler.advance(canvas, step.logits, run)
                 spent.denoise += (time.perf_counter() - begun) * 1000
                 spent.steps += 1
-                text, slots = canvas.draft(tokenizer, traits.fill_end, run.step, block)
+                text, slots = canvas.draft(tokenizer, traits.fill_end)
                 yield Draft(run.step, block, self._text(window, written) + text, slots)
+                if self._runs_on(job, written + canvas.tokens(traits.fill_end)):
+                    break
             tokens = canvas.tokens(traits.fill_end)
             confidences += canvas.confidence[: min(len(tokens) + 1, len(canvas))].tolist()
             written += tokens
             left -= len(canvas)
-            if len(tokens) < len(canvas):
+            if not run.finished or len(tokens) < len(canvas):
                 break
             required, block = b"", block + 1
-        data = tokenizer.decode_bytes(written)
-        remnant = window.remnant.encode("utf-8", errors="replace")
-        if not data.startswith(remnant):
+        text = self._decoded(window, written)
+        if text is None:
             return []  # the canvas was too short to type the remnant again
-        confidence = sum(confidences) / max(len(confidences), 1)
-        return [Candidate(valid_text(data[len(remnant) :]), confidence)]
+        return [Candidate(text, sum(confidences) / max(len(confidences), 1))]
+
+    def _runs_on(self, job: _Job, tokens: list[int]) -> bool:
+        """Whether the text from the left has gone past its unit or into the suffix: what is undecided then is not
+        needed. A model that did not learn to end a fill costs no more steps than one that did."""
+        begun = time.perf_counter()
+        text = self._decoded(job.window, tokens) or ""
+        offered = completions.filters(job.document, job.hole, text, job.tree) if "\n" in text else text
+        job.spent.check += (time.perf_counter() - begun) * 1000
+        return bool(offered.strip()) and len(offered.rstrip()) < len(text.rstrip())
+
+    def _decoded(self, window: Window, tokens: list[int]) -> str | None:
+        """The text behind the remnant; None where the remnant was not typed again."""
+        data = self._denoiser.tokenizer.decode_bytes(tokens)
+        remnant = window.remnant.encode("utf-8", errors="replace")
+        return valid_text(data[len(remnant) :]) if data.startswith(remnant) else None
 
     def _encode(self, prefix: list[int], suffix: list[int], cancel: CancelToken, spent: _Spent) -> Encoded:
         begun = time.perf_counter()
