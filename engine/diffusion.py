@@ -76,7 +76,9 @@ class DiffusionFiller:
         window = cut_window(document, hole)
         budget = settings.slots or hole.slots
         if budget + traits.max_pinned + 2 > traits.window:
-            raise BadInput(f"{budget} slots do not fit the model's context of {traits.window} tokens: use fewer --slots")
+            raise BadInput(
+                f"{budget} slots do not fit the model's context of {traits.window} tokens: use fewer --slots"
+            )
         spent = _Spent()
         begun = time.perf_counter()
         tree = SyntaxTree.parse(document.text, document.language)
@@ -168,10 +170,10 @@ class DiffusionFiller:
             if not run.finished or len(tokens) < len(canvas):
                 break
             required, block = b"", block + 1
-        text = self._decoded(window, written)
-        if text is None:
+        whole = self._decoded(window, written)
+        if whole is None:
             return []  # the canvas was too short to type the remnant again
-        return [Candidate(text, sum(confidences) / max(len(confidences), 1))]
+        return [Candidate(whole, sum(confidences) / max(len(confidences), 1))]
 
     def _runs_on(self, job: _Job, tokens: list[int]) -> bool:
         """Whether the text from the left has gone past its unit or into the suffix: what is undecided then is not

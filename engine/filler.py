@@ -147,7 +147,11 @@ class Filler(Protocol):
 
 
 def run(
-    filler: Filler, document: Document, hole: Hole, settings: FillSettings | None = None, cancel: CancelToken | None = None
+    filler: Filler,
+    document: Document,
+    hole: Hole,
+    settings: FillSettings | None = None,
+    cancel: CancelToken | None = None,
 ) -> Completion:
     """Runs a fill to its end and returns the completion, for callers that do not show drafts."""
     for event in filler.fill(document, hole, settings or FillSettings(), cancel or CancelToken()):

@@ -50,9 +50,7 @@ def load_filler(
     return DiffusionFiller(load_denoiser(folder, model, where, dtype, progress))
 
 
-def load_baseline(
-    *, device: str = "auto", precision: str = "auto", threads: int | None = None
-) -> LeftToRightFiller:
+def load_baseline(*, device: str = "auto", precision: str = "auto", threads: int | None = None) -> LeftToRightFiller:
     """The base of the embedded model as the left-to-right model it was, for comparison.
 
     Raises `ModelUnavailable`, naming the command that fetches it, where it is not on this machine.
@@ -107,7 +105,9 @@ def describe(
 def _folder(model: str) -> Path:
     if model == EMBEDDED:
         if not (EMBEDDED_FOLDER / "config.json").is_file():
-            raise ModelUnavailable(f"the embedded model's weights are missing from {EMBEDDED_FOLDER}: reinstall midfill")
+            raise ModelUnavailable(
+                f"the embedded model's weights are missing from {EMBEDDED_FOLDER}: reinstall midfill"
+            )
         return EMBEDDED_FOLDER
     folder = Path(model).expanduser()
     if not folder.is_dir():

@@ -31,7 +31,16 @@ class LeftToRightFiller:
         self.name, self._model, self._tokenizer, self._start = name, model, tokenizer, start
         self._window = min(window, model.shape.context)
         traits = Traits(
-            Noise.ABSORBING, SuffixPlace.ENCODED, True, True, start, frozenset(range(17)), 1, 0, window, model.shape.vocabulary
+            Noise.ABSORBING,
+            SuffixPlace.ENCODED,
+            True,
+            True,
+            start,
+            frozenset(range(17)),
+            1,
+            0,
+            window,
+            model.shape.vocabulary,
         )
         self._sampler = Sampler(traits, tokenizer.token_bytes)
         self._cache = Cache(model.shape, model.dtype, model.device, self._window)

@@ -14,11 +14,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.hole import hole_at
-
 from engine import filler as fillers
 from engine.errors import Cancelled, MidfillError
 from engine.filler import CancelToken, Completion, Filler, FillSettings
+from engine.hole import hole_at
 from engine.text import Document
 from lsp_server.loading import ModelLoader
 from lsp_server.logs import log_failure

@@ -83,7 +83,13 @@ def test_a_hole_longer_than_a_canvas_goes_block_by_block():
 @pytest.mark.parametrize("noise", list(Noise))
 def test_pinned_tokens_stand_unchanged_in_every_step(suffix, noise):
     _, _, _, scripted = fill(
-        "x = ¦\nreturn path\n", [" load"], sure=0.6, noise=noise, suffix=suffix, max_pinned=4, sampler=SamplerSettings(max_steps=8)
+        "x = ¦\nreturn path\n",
+        [" load"],
+        sure=0.6,
+        noise=noise,
+        suffix=suffix,
+        max_pinned=4,
+        sampler=SamplerSettings(max_steps=8),
     )
     wanted = tuple(scripted.tokenizer.encode("\nreturn path\n")[:4])
     assert len(scripted.seen) > 1

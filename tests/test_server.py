@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lsp_client import CANCELLED, URI, Client, cursor_of, in_thread, insert, range_
 
 from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings
 from engine.hole import Hole
 from engine.text import Document
+from tests.lsp_client import CANCELLED, URI, Client, cursor_of, in_thread, insert, range_
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 ASTRAL = 'names = {"😀": "grin", "👩\u200d👩\u200d👧": "family"}; label = names[¦]\nprint(label)\n'

@@ -7,13 +7,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from tests.lsp_client import CANCELLED, Client, in_thread
-
 from engine.errors import ModelUnavailable
 from engine.filler import CancelToken, Completion, Draft, Filler, FillSettings
 from engine.hole import Hole
 from engine.text import Document
 from lsp_server.settings import Settings
+from tests.lsp_client import CANCELLED, Client, in_thread
 
 
 class Named:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.lsp_client import CANCELLED, Client, command, cursor_of, insert, range_, spawned
 
 from engine.errors import BadInput
 from lsp_server.__main__ import main
 from lsp_server.serve import parse_address, serve_tcp
+from tests.lsp_client import CANCELLED, Client, command, cursor_of, insert, range_, spawned
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,10 @@ from engine.denoisers.block_causal import BlockCausalDenoiser
 from engine.denoisers.transformer import Adapter, Shape, Transformer
 from engine.tokenizer import Tokenizer
 
-TEXT = "def load(path):\n    with open(path) as handle:\n        return json.load(handle)\n\n\nclass Stack:\n    pass\n" * 4
+TEXT = (
+    "def load(path):\n    with open(path) as handle:\n        return json.load(handle)\n\n\nclass Stack:\n    pass\n"
+    * 4
+)
 CONTROL = ["<|endoftext|>", "<mask>"]
 FILL_END, MASK = 0, 1
 VOCABULARY = 400
@@ -86,7 +89,9 @@ def hugging_face(family: str = "llama", seed: int = 0):
 
 
 def state(family: str = "llama", seed: int = 0) -> dict[str, torch.Tensor]:
-    return {k: v.clone().contiguous() for k, v in hugging_face(family, seed).state_dict().items() if k != "lm_head.weight"}
+    return {
+        k: v.clone().contiguous() for k, v in hugging_face(family, seed).state_dict().items() if k != "lm_head.weight"
+    }
 
 
 def denoiser(

@@ -1,12 +1,13 @@
 """From a canvas's raw text to what a person is offered: one filter a file, in a fixed order, then the syntax gate.
 
-    control characters -> line endings -> indentation -> end of the unit -> repeated suffix -> blank -> gate
+control characters -> line endings -> indentation -> end of the unit -> repeated suffix -> blank -> gate
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from engine.completion import blank, control, indentation, line_endings, repeats, unit
 from engine.completion.gate import Gate
@@ -27,13 +28,8 @@ class Candidate:
 
 
 def filters(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
-    """All filters in their order. The text behind the hole's own line break, where it needs one, is `unit.tail`."""
-    text = control.cut(text)
-    text = line_endings.adopt(document, text)
-    text = indentation.adopt(document, hole, text)
-    text = unit.cut(document, hole, text, tree)
-    text = repeats.trim(document, hole, text)
-    return blank.drop(hole, text)
+    """All filters in their order. What has to follow the text, where it is a line before another, is `unit.tail`."""
+    return _finished(document, hole, _unit(document, hole, text, tree))
 
 
 def complete(
@@ -42,26 +38,43 @@ def complete(
     """The first candidate, best first, that fits: filtered, and right by the syntax gate. None where none is.
 
     Lazy: a further candidate is asked for only when those before it have failed. Of each, the text itself is tried,
-    then with what it left open closed, then without its last lines; when all have failed, shorter starts of them.
+    then with what it left open closed, then without its last lines, then with what repeats the suffix left on it; when
+    all have failed, shorter starts of them.
     """
     tree = tree or SyntaxTree.parse(document.text, document.language)
-    gate = Gate(document, hole, tree)
+    gate = Gate(hole, tree)
     tail = unit.tail(document, hole)
-    tried: list[Candidate] = []
-    for candidate in candidates:
-        text = filters(document, hole, candidate.text, tree)
-        if not text or text in (t.text for t in tried):
-            continue
-        tried.append(Candidate(text, candidate.confidence))
-        for variant in variants(text, document.language):
-            if gate.passes(variant + tail):
-                return Candidate(variant + tail, candidate.confidence)
-    for filtered in tried:
-        for variant in shorter(filtered.text):
-            if gate.passes(variant + tail):
-                return Candidate(variant + tail, filtered.confidence)
-    second = gate.second_best()
-    if second is None:
+    tried: dict[str, float] = {}  # every text that was judged, and the confidence of its candidate
+    whole: list[Candidate] = []
+
+    def first_right(texts: Iterable[str], confidence: float) -> Candidate | None:
+        for text in texts:
+            if text.strip("\r\n") and text not in tried:
+                tried[text] = confidence
+                if gate.passes(text + tail):
+                    return Candidate(text + tail, confidence)
         return None
-    confidence = next((t.confidence for t in tried if t.text[:8] == second[:8]), 0.0)
-    return Candidate(second, confidence)
+
+    for candidate in candidates:
+        text = _unit(document, hole, candidate.text, tree)
+        trimmed = _finished(document, hole, text)
+        found = first_right(chain(variants(trimmed, document.language), [blank.drop(hole, text)]), candidate.confidence)
+        if found:
+            return found
+        whole.append(Candidate(trimmed, candidate.confidence))
+    for candidate in whole:
+        if found := first_right(shorter(candidate.text), candidate.confidence):
+            return found
+    return None
+
+
+def _unit(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
+    """`text` as the document would have it written, up to the end of its unit."""
+    text = control.cut(text)
+    text = line_endings.adopt(document, text)
+    text = indentation.adopt(document, hole, text)
+    return unit.cut(document, hole, text, tree)
+
+
+def _finished(document: Document, hole: Hole, text: str) -> str:
+    return blank.drop(hole, repeats.trim(document, hole, text))

@@ -84,8 +84,7 @@ def suffix_completes(text: str, compiles: Compiles) -> bool:
     chain = _headers(text)
     leading = re.match(r"(?:[ \t\f]*(?:\r\n|\n|\r))*([ \t]*)", text)
     depth = leading.group(1) if leading else ""
-    blocks = ("", f"{depth}if x:\n{depth} pass\n", f"{depth}try:\n{depth} pass\n", f"{depth}@x\n")
-    starts = [block for block in blocks]
+    starts = ["", f"{depth}if x:\n{depth} pass\n", f"{depth}try:\n{depth} pass\n", f"{depth}@x\n"]
     starts += [f"{depth}{opener}\n" for opener in _openers(text)]
     if depth:
         starts.append(f"{depth[:-1]}match x:\n{depth}case _:\n{depth} pass\n")
@@ -134,5 +133,3 @@ def _headers(text: str) -> str:
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-

@@ -50,12 +50,11 @@ def read_description(folder: Path, config: dict[str, Any]) -> Description:
             raise ModelUnavailable(f"{path} cannot be read: {broken}") from None
     mask, end = config.get("mask_token_id"), config.get("eos_token_id")
     end = end[0] if isinstance(end, list) and end else end
-    if mask is None or end is None:
+    start = end if config.get("bos_token_id") is None else config["bos_token_id"]
+    if not (isinstance(mask, int) and isinstance(end, int) and isinstance(start, int)):
         raise ModelUnavailable(
             f"{folder} is a left-to-right model: no {DESCRIPTION}, and config.json names no mask_token_id and eos_token_id"
         )
-    start = config.get("bos_token_id")
-    start = end if start is None else start
     return Description("block-causal", start, end, sorted({start, end, mask}), mask, suffix="pinned")
 
 
@@ -77,7 +76,9 @@ def load_denoiser(
     try:
         suffix = SuffixPlace(description.suffix)
     except ValueError:
-        raise ModelUnavailable(f"{folder}: suffix must be encoded, pinned or both, not {description.suffix!r}") from None
+        raise ModelUnavailable(
+            f"{folder}: suffix must be encoded, pinned or both, not {description.suffix!r}"
+        ) from None
     shape = Shape.from_config(config)
     tokenizer = Tokenizer(folder / "tokenizer.json")
     progress(0.2, "reading the weights")

@@ -145,7 +145,7 @@ class Transformer(nn.Module):
         tied = self.head is self.embedding
         self.embedding, self.final_norm = fn(self.embedding), fn(self.final_norm)
         self.head = self.embedding if tied else fn(self.head)
-        self.layer_weights = [{k: None if v is None else fn(v) for k, v in w.items()} for w in self.layer_weights]
+        self.layer_weights = [{k: fn(v) for k, v in w.items()} for w in self.layer_weights]
         self.frequencies = fn(self.frequencies).float()
         return self
 
@@ -206,7 +206,7 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
 
 
-def _fuse(state: dict[str, Tensor], at: str, shape: Shape, dtype: torch.dtype) -> dict[str, Tensor | None]:
+def _fuse(state: dict[str, Tensor], at: str, shape: Shape, dtype: torch.dtype) -> dict[str, Tensor]:
     def one(name: str) -> Tensor:
         return state[at + name].to(dtype)
 
@@ -214,14 +214,16 @@ def _fuse(state: dict[str, Tensor], at: str, shape: Shape, dtype: torch.dtype) -
         return torch.cat([one(name) for name in names])
 
     attention = [f"self_attn.{p}_proj" for p in "qkv"]
-    return {
+    fused = {
         "norm1": one("input_layernorm.weight"),
         "qkv": many(*(f"{p}.weight" for p in attention)),
-        "qkv_bias": many(*(f"{p}.bias" for p in attention)) if shape.qkv_bias else None,
-        "q_norm": one("self_attn.q_norm.weight") if shape.qk_norm else None,
-        "k_norm": one("self_attn.k_norm.weight") if shape.qk_norm else None,
         "out": one("self_attn.o_proj.weight"),
         "norm2": one("post_attention_layernorm.weight"),
         "gate_up": many("mlp.gate_proj.weight", "mlp.up_proj.weight"),
         "down": one("mlp.down_proj.weight"),
     }
+    if shape.qkv_bias:
+        fused["qkv_bias"] = many(*(f"{p}.bias" for p in attention))
+    if shape.qk_norm:
+        fused |= {"q_norm": one("self_attn.q_norm.weight"), "k_norm": one("self_attn.k_norm.weight")}
+    return fused

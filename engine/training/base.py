@@ -79,7 +79,11 @@ def _convert(gguf: Path, folder: Path) -> None:
 
     reader = GGUFReader(str(gguf))
     config = {key: _field(reader, name) for key, name in _CONFIG_FIELDS.items()}
-    config |= {"model_type": "llama", "tie_word_embeddings": True, "vocab_size": len(_field(reader, "tokenizer.ggml.tokens"))}
+    config |= {
+        "model_type": "llama",
+        "tie_word_embeddings": True,
+        "vocab_size": len(_field(reader, "tokenizer.ggml.tokens")),
+    }
     state = {}
     for tensor in reader.tensors:
         name = _hugging_face_name(tensor.name)
@@ -151,7 +155,10 @@ def _write_tokenizer(reader, path: Path) -> None:
     merges = [tuple(m.split(" ")) for m in reader.fields["tokenizer.ggml.merges"].contents()]
     tokenizer = Tokenizer(BPE(vocab={t: i for i, t in enumerate(tokens)}, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)]
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+        ]
     )
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.save(str(path), pretty=False)

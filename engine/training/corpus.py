@@ -23,7 +23,9 @@ from engine.errors import ModelUnavailable
 from engine.training.base import cache_folder
 
 _LIST = Path(__file__).with_name("corpus.txt")
-_SKIPPED = re.compile(r"(^|/)(_?vendor(ed)?|site-packages|idlelib|lib2to3|pydoc_data|encodings|locale|migrations|test)/")
+_SKIPPED = re.compile(
+    r"(^|/)(_?vendor(ed)?|site-packages|idlelib|lib2to3|pydoc_data|encodings|locale|migrations|test)/"
+)
 _SMALLEST, _LARGEST = 400, 200_000  # characters
 # Distinctive names of HumanEval's functions: a file that defines one is left out whole.
 _BENCHMARK = re.compile(

@@ -124,9 +124,7 @@ class ExampleMaker:
         limit = 0 if draw.random() < 0.08 else int(8 * (MAX_SUFFIX / 8) ** draw.random())
         return [self._fill_end, *self._tokenizer.encode(text[at : at + 8 * limit])[: max(limit - 1, 0)]]
 
-    def _canvases(
-        self, text: str, begin: int, end: int, ids: list[int], ends: list[int], spot: int
-    ) -> list[Canvas]:
+    def _canvases(self, text: str, begin: int, end: int, ids: list[int], ends: list[int], spot: int) -> list[Canvas]:
         draw = self._random
         kept, remnant = split_for_healing(text[:begin])
         index = bisect.bisect_left(ends, len(kept)) if kept else 0

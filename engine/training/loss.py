@@ -53,7 +53,13 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
         kept = _Keep()
         model(model.embed(ids[None]), positions, kept, causal)
 
-    canvas_of, tokens, masked, weights, places, prefix_lengths, spots = [], [], [], [], [], [], []
+    canvas_of: list[int] = []
+    tokens: list[int] = []
+    masked: list[bool] = []
+    weights: list[float] = []
+    places: list[int] = []
+    prefix_lengths: list[int] = []
+    spots: list[int] = []
     for number, canvas in enumerate(document.canvases):
         size = 1 + len(canvas.tokens)
         canvas_of += [number] * size
@@ -65,7 +71,9 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
         spots += [canvas.spot + 1] * size
     canvas_index = torch.tensor(canvas_of, device=device)
     noisy = torch.tensor(tokens, device=device)
-    x = torch.where(torch.tensor(masked, device=device)[:, None], adapter.mask_embedding.to(model.dtype), model.embed(noisy))
+    x = torch.where(
+        torch.tensor(masked, device=device)[:, None], adapter.mask_embedding.to(model.dtype), model.embed(noisy)
+    )
     before = (stream_of == 0)[None, :] & (index[None, :] < torch.tensor(prefix_lengths, device=device)[:, None])
     after = stream_of[None, :] == torch.tensor(spots, device=device)[:, None]
     within = canvas_index[:, None] == canvas_index[None, :]

