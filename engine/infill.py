@@ -90,7 +90,8 @@ def describe(
         folder = _folder(model) if not model.startswith(SCRIPTED) else None
         found["folder"] = str(folder) if folder else None
         found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
-        found["problem"] = None if not folder or found["weights_mb"] else f"{folder} holds no .safetensors file"
+        weighs = folder is None or any(folder.glob("*.safetensors"))
+        found["problem"] = None if weighs else f"{folder} holds no .safetensors file"
     except ModelUnavailable as missing:
         found |= {"folder": None, "weights_mb": 0, "problem": str(missing)}
     if found["gpu"] is None:

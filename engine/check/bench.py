@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO, runtime_checkable
@@ -91,8 +91,7 @@ def run_bench(
     problems = sample(read_problems(path), limit, seed)
     settings = FillSettings(slots=slots, steps=steps, seed=seed)
     cancel = cancel or CancelToken()
-    own: list[Verdict] = []
-    other: list[Verdict] = []
+    judged: list[list[Verdict]] = []
     interrupted = False
     with _opened(samples) as file:
         try:
@@ -101,13 +100,13 @@ def run_bench(
                 hole = problem.hole(slots)
                 completion = run(filler, problem.document, hole, settings, cancel)
                 beside = _baseline(baseline, problem, hole, settings, cancel) if baseline is not None else None
-                pair = [judge(problem, hole, made, timeout_s) for made in (completion, beside) if made is not None]
-                own.append(pair[0])
-                other += pair[1:]
+                both = [completion] if beside is None else [completion, beside]
+                # As one, so that an interrupt in between leaves no problem with half a comparison.
+                judged.append([judge(problem, hole, made, timeout_s) for made in both])
                 if file is not None:
                     _write(file, problem, completion)
                 if progress is not None:
-                    progress(len(own), len(problems))
+                    progress(len(judged), len(problems))
         except (KeyboardInterrupt, Cancelled):
             interrupted = True
     return BenchReport(
@@ -115,9 +114,9 @@ def run_bench(
         model=filler.name,
         seed=seed,
         of=len(problems),
-        verdicts=tuple(own),
+        verdicts=tuple(verdicts[0] for verdicts in judged),
         baseline_model=None if baseline is None else baseline.name,
-        baseline=None if baseline is None else tuple(other[: len(own)]),
+        baseline=None if baseline is None else tuple(verdicts[1] for verdicts in judged),
         interrupted=interrupted,
     )
 
@@ -132,17 +131,13 @@ def _baseline(
     return baseline.fill_left_to_right(problem.document, hole, tokens, one_line, cancel)
 
 
-@contextlib.contextmanager
-def _opened(path: str | Path | None) -> Iterator[TextIO | None]:
+def _opened(path: str | Path | None) -> contextlib.AbstractContextManager[TextIO | None]:
     if path is None:
-        yield None
-        return
+        return contextlib.nullcontext()
     try:
-        file = Path(path).open("w", encoding="utf-8", newline="\n")
+        return Path(path).open("w", encoding="utf-8", newline="\n")
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from None
-    with file:
-        yield file
 
 
 def _write(file: TextIO, problem: Problem, completion: Completion) -> None:

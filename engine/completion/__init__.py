@@ -12,7 +12,7 @@ from itertools import chain
 from engine.completion import blank, control, indentation, line_endings, repeats, unit
 from engine.completion.gate import Gate
 from engine.completion.variants import shorter, variants
-from engine.hole import Hole
+from engine.hole import Hole, HoleKind
 from engine.syntax import SyntaxTree
 from engine.text import Document
 
@@ -29,7 +29,7 @@ class Candidate:
 
 def filters(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
     """All filters in their order. What has to follow the text, where it is a line before another, is `unit.tail`."""
-    return _finished(document, hole, _unit(document, hole, text, tree))
+    return _finished(document, hole, unit.cut(document, hole, _adopted(document, hole, text), tree))
 
 
 def complete(
@@ -38,8 +38,8 @@ def complete(
     """The first candidate, best first, that fits: filtered, and right by the syntax gate. None where none is.
 
     Lazy: a further candidate is asked for only when those before it have failed. Of each, the text itself is tried,
-    then with what it left open closed, then without its last lines, then with what repeats the suffix left on it; when
-    all have failed, shorter starts of them.
+    then with what it left open closed, then without its last lines, then with what repeats the suffix left on it, or
+    with its string's end; when all have failed, shorter starts of them.
     """
     tree = tree or SyntaxTree.parse(document.text, document.language)
     gate = Gate(hole, tree)
@@ -56,10 +56,13 @@ def complete(
         return None
 
     for candidate in candidates:
-        text = _unit(document, hole, candidate.text, tree)
-        trimmed = _finished(document, hole, text)
-        found = first_right(chain(variants(trimmed, document.language), [blank.drop(hole, text)]), candidate.confidence)
-        if found:
+        text = _adopted(document, hole, candidate.text)
+        cut = unit.cut(document, hole, text, tree)
+        trimmed = _finished(document, hole, cut)
+        others = [blank.drop(hole, cut)]
+        if hole.kind is HoleKind.STRING:
+            others.append(unit.with_string_end(document, hole, text, tree))
+        if found := first_right(chain(variants(trimmed, document.language), others), candidate.confidence):
             return found
         whole.append(Candidate(trimmed, candidate.confidence))
     for candidate in whole:
@@ -68,12 +71,11 @@ def complete(
     return None
 
 
-def _unit(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
-    """`text` as the document would have it written, up to the end of its unit."""
+def _adopted(document: Document, hole: Hole, text: str) -> str:
+    """`text` as the document would have it written."""
     text = control.cut(text)
     text = line_endings.adopt(document, text)
-    text = indentation.adopt(document, hole, text)
-    return unit.cut(document, hole, text, tree)
+    return indentation.adopt(document, hole, text)
 
 
 def _finished(document: Document, hole: Hole, text: str) -> str:

@@ -20,7 +20,7 @@ _TRY = re.compile(r"try[ \t]*:[ \t]*(?:#.*)?$")
 _CLOSED = {"(": ("(x)", "()"), "[": ("[x]", "[]"), "{": ("{}", "{x}"), '"': ('""',)}
 _GOES_ON = ("", ":", " else x", ": x", " in x", " in x:", "():")
 _OPENERS = {")": "f(", "]": "[", "}": "{"}
-_BEFORE_OPENERS = ("", "if ", "def ", "x = ", "class ", "from x import ")
+_BEFORE_BRACKETS = ("if ", "def ", "x = ", "class ", "from x import ")
 _REACH = 80  # lines below the hole that may speak of the headers they need
 
 
@@ -104,10 +104,15 @@ def _openers(text: str) -> list[str]:
                 depth -= 1
             elif token.kind is Kind.CLOSE:
                 lone.append(_OPENERS[token.text])
+        if not lone and not quote:
+            continue
+        # Whatever is in braces with brackets of its own is a dictionary's value, or a key or an element.
         brackets = "".join(reversed(lone))
-        if brackets or quote:
-            found += [before + brackets + quote for before in _BEFORE_OPENERS]
-    return found
+        nested = "".join(reversed(lone[1:])).replace("{", "{x: ") + "".join(lone[:1])
+        for inner in dict.fromkeys((brackets, nested, nested.replace("[", "x["))):
+            found += [inner + quote + operand for operand in ("", "x", "x: x") if inner or not operand]
+        found += [before + brackets + quote for before in _BEFORE_BRACKETS]
+    return list(dict.fromkeys(found))
 
 
 def _headers(text: str) -> str:

@@ -15,7 +15,7 @@ from engine.syntax import Region, SyntaxTree, compiles
 from engine.syntax.scan import line_end, line_start
 
 LARGE = 200_000  # characters; of a larger document the chunk alone is judged, the rest is taken for right
-BUDGET = 2_000_000  # characters parsed for one completion, about two seconds; what is not parsed counts as wrong
+BUDGET = 1_000_000  # characters parsed for one completion, about a second; what is not parsed counts as wrong
 
 _TOP_LEVEL = re.compile(r"(?!(?:elif|else|except|finally|case)\b)[^\s#)\]},:.\\]")
 _BREAK = re.compile(r"\r\n|\n|\r")
@@ -96,14 +96,14 @@ class PythonJudge:
         text, line = self._text, line_start(self._text, self._start)
         if not prefix_completes(text[first:line], self._compiles):
             return self._left > 0
-        if self._anything or any(self._compiles(probed) for probed in self._probed(first, last)):
+        if self._anything:
             return False
         below = _BREAK.search(text, self._end, last)
         if suffix_completes(text[below.end() if below else last : last], self._compiles):
             return False
         if not text[line : self._start].strip() and suffix_completes(text[self._end : last], self._compiles):
             return False
-        return self._left > 0
+        return not any(self._compiles(probed) for probed in self._probed(first, last)) and self._left > 0
 
     def _probed(self, first: int, last: int) -> Iterator[str]:
         """The chunk with probes in the hole, in place of its line, and before it."""

@@ -16,6 +16,7 @@ from engine.denoisers.weights import ADAPTER_PREFIX, SCALE, quantize, read_tenso
 from engine.errors import BadInput
 from engine.training import checkpoint
 from engine.training.base import base_folder
+from engine.training.trainer import FILL_END, LAST_CONTROL
 
 PART_BYTES = 90_000_000  # a file of weights stays under 95 MB
 
@@ -40,9 +41,9 @@ def export(folder: Path, target: Path, say: Callable[[str], None]) -> None:
     save_file(_quantized(adapter), target / "adapter.safetensors")
     description = {
         "family": "block-causal",
-        "start": 0,
-        "fill_end": 0,
-        "control": list(range(17)),
+        "start": FILL_END,
+        "fill_end": FILL_END,
+        "control": list(range(LAST_CONTROL + 1)),
         "mask": None,
         "rank": content["rank"],
         "suffix": "encoded",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import torch
 
+from engine.denoisers.block_causal import BlockCausalDenoiser
 from engine.denoisers.device import pick_device
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.denoisers.weights import load_base
@@ -15,11 +16,13 @@ from engine.tokenizer import Tokenizer
 from engine.training import checkpoint, corpus
 from engine.training.base import base_folder
 from engine.training.checkpoint import Progress
+from engine.training.evaluate import exact_match
 from engine.training.examples import ExampleMaker, TrainingDocument
 from engine.training.loss import document_loss
 from engine.training.options import TrainingOptions
 
 FILL_END = 0  # SmolLM2's <|endoftext|>: it opens each stream, and ends a fill
+LAST_CONTROL = 16  # ids 0 to 16 are SmolLM2's control tokens
 WARM_UP = 20  # steps
 AVERAGE = 0.99  # decay of the exponential average that is shipped in place of the last weights
 HELD_OUT_DOCUMENTS = 16
@@ -69,10 +72,10 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
             )
         if time.monotonic() - saved > options.checkpoint_minutes * 60:
             checkpoint.save(options.folder, adapter, average, optimizer, progress)
-            say(_held_out_line(model, adapter, average, held_documents))
+            say(_held_out_line(model, average, adapter.rank, tokenizer, held_documents))
             saved = time.monotonic()
     checkpoint.save(options.folder, adapter, average, optimizer, progress)
-    say(_held_out_line(model, adapter, average, held_documents))
+    say(_held_out_line(model, average, adapter.rank, tokenizer, held_documents))
     return progress
 
 
@@ -120,15 +123,24 @@ def _update_average(average: dict[str, torch.Tensor], adapter: Adapter, steps: i
 
 @torch.no_grad()
 def _held_out_line(
-    model: Transformer, adapter: Adapter, average: dict[str, torch.Tensor], documents: list[TrainingDocument]
+    model: Transformer,
+    average: dict[str, torch.Tensor],
+    rank: int,
+    tokenizer: Tokenizer,
+    documents: list[TrainingDocument],
 ) -> str:
-    other = Adapter(model.shape, adapter.rank).to(model.device)
-    other.load_state_dict(average)
-    total = weight = rights = 0.0
+    """The averaged weights on held-out projects: masked loss, and exact match of whole holes."""
+    adapter = Adapter(model.shape, rank).to(model.device)
+    adapter.load_state_dict(average)
+    total = weight = 0.0
     for document in documents:
-        loss, weights, right = document_loss(model, other, document)
-        total, weight, rights = total + loss.item(), weight + weights.item(), rights + right.item()
-    return f"held-out loss {total / weight:.3f}  right {rights / len(documents):.3f}  (average of weights; checkpoint saved)"
+        loss, weights, _ = document_loss(model, adapter, document)
+        total, weight = total + loss.item(), weight + weights.item()
+    control = frozenset(range(LAST_CONTROL + 1))
+    denoiser = BlockCausalDenoiser(
+        "held-out", model, tokenizer, start=FILL_END, fill_end=FILL_END, control=control, adapter=adapter
+    )
+    return f"held-out loss {total / weight:.3f}  exact match {exact_match(denoiser, documents):.2f}  (checkpoint saved)"
 
 
 def _used_up(options: TrainingOptions, progress: Progress, seconds: float) -> bool:

@@ -1,0 +1,63 @@
+"""The options that choose a model and how it runs, and the loading of it, shared by the commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from engine.errors import ModelUnavailable
+from lsp_server.cli.output import Ticker
+
+if TYPE_CHECKING:
+    from engine.filler import Filler
+
+T = TypeVar("T")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model")
+    group.add_argument(
+        "--model",
+        default="embedded",
+        metavar="NAME",
+        help="embedded, the folder of a model, or scripted:FILE for tests (default: embedded)",
+    )
+    group.add_argument(
+        "--device", default="auto", metavar="WHERE", help="auto, cpu, cuda, cuda:N or mps (default: auto)"
+    )
+    group.add_argument(
+        "--precision",
+        default="auto",
+        choices=("auto", "bf16", "fp32"),
+        help="auto: bf16 where the machine multiplies it natively, fp32 elsewhere",
+    )
+    group.add_argument("--threads", type=int, metavar="N", help="of the CPU (default: all)")
+
+
+def placement(options: argparse.Namespace) -> dict[str, Any]:
+    """Device, precision and threads, as `engine.infill` takes them."""
+    return {"device": options.device, "precision": options.precision, "threads": options.threads}
+
+
+def load(name: str, options: argparse.Namespace) -> Filler:
+    """The filler of a model. Raises `ModelUnavailable` or `BadInput`, as `engine.infill.load_filler`."""
+    from engine.infill import load_filler
+
+    ticker = Ticker()
+    try:
+        return importing(
+            lambda: load_filler(
+                name, **placement(options), progress=lambda share, text: ticker.show(f"{share:4.0%} {text}")
+            )
+        )
+    finally:
+        ticker.close()
+
+
+def importing(load: Callable[[], T]) -> T:
+    """What `load` returns; a library that cannot be imported is a model that cannot be loaded."""
+    try:
+        return load()
+    except ImportError as missing:
+        raise ModelUnavailable(f"{missing.name or 'a library'} cannot be imported: {missing}") from missing

@@ -1,0 +1,112 @@
+"""What the command line writes: exact bytes to standard output, one-line messages to standard error, colour or none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import Any, TextIO
+
+from engine.errors import BadInput
+
+STYLES = {"sure": "32", "likely": "33", "doubtful": "31", "faint": "2", "filled": "1;32", "title": "1"}
+
+# Shown instead of control characters, which a terminal would obey; tabs and line breaks are left alone.
+_PICTURES = {code: 0x2400 + code for code in range(32) if code not in (9, 10, 13)} | {127: 0x2421}
+
+
+def write(text: str) -> None:
+    """Writes to standard output as UTF-8, nothing translated. Raises `BadInput` where there is none."""
+    if sys.stdout is None:
+        raise BadInput("standard output is closed")
+    sys.stdout.buffer.write(as_bytes(text))
+
+
+def flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def as_bytes(text: str) -> bytes:
+    """UTF-8. The escaped bytes of a path come out as they were; other lone surrogates as a question mark."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def as_json(value: Any) -> str:
+    """One line of JSON, readable where UTF-8 can say it, escaped where it cannot (lone surrogates)."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value)
+    return text + "\n"
+
+
+def say(message: str) -> None:
+    """One line on standard error."""
+    line = message.replace("\r", "\\r").replace("\n", "\\n")
+    with contextlib.suppress(OSError, AttributeError):  # no standard error: nobody to tell
+        sys.stderr.write(f"midfill: {line}\n")
+        sys.stderr.flush()
+
+
+def abandon() -> None:
+    """Gives standard output up, so that the interpreter does not try to flush it, and complain, when it ends."""
+    try:
+        flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def version() -> str:
+    """Midfill's version."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("midfill")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        return "(not installed)"
+
+
+class Screen:
+    """Where a person looks on: standard output or error. Colour only on a terminal, and never against NO_COLOR."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        terminal = stream is not None and stream.isatty()
+        self.colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def paint(self, text: str, style: str) -> str:
+        """The text in one of `STYLES` ("" for none), control characters made visible."""
+        text = text.translate(_PICTURES)
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.colour and style and text else text
+
+    def line(self, text: str = "") -> None:
+        self._stream.buffer.write(as_bytes(text) + b"\n")
+        self._stream.flush()
+
+
+class Ticker:
+    """One line on a terminal's standard error that is written over; elsewhere nothing. Close it before other output."""
+
+    def __init__(self) -> None:
+        self.live = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        if self.live:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+            self._shown = True
+
+    def close(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False
