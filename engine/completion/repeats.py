@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from engine.hole import Hole, HoleKind
-from engine.syntax.scan import indent_width
 from engine.text import Document
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-_BREAK = re.compile(r"(\r\n|\n|\r)")
 _REACH = 8  # lines behind the hole that are looked at
 _SHORTEST = 4  # characters of a selection's same-line remainder that may be taken for a repetition
 _LINE_KINDS = (HoleKind.LINE, HoleKind.BLOCK, HoleKind.REST_OF_LINE, HoleKind.SELECTION)
@@ -62,43 +58,34 @@ def _balance(text: str) -> int | None:
             quote = c
         elif c in _PAIRS:
             stack.append(_PAIRS[c])
-        elif c in ")]}" and (not stack or stack.pop() != c):
-            return at
+        elif c in ")]}":
+            if not stack or stack.pop() != c:
+                return at
         at += 1
     return None
 
 
 def _following_lines(document: Document, hole: Hole, text: str) -> str:
-    """Cuts before a line from which on the text says what the lines behind the hole say.
-
-    White space aside; but one line alone has to be indented alike, as a `return` in a branch may well stand again
-    behind the branch.
-    """
+    """Cuts before a line from which on the text says what the lines behind the hole say, white space aside."""
     line, _ = document.lines.position(hole.end)
     own_line = document.text[document.lines.line_start(line) : hole.start]
     first = line if not own_line.strip() and _rest(document, line, hole.end).strip() else line + 1
-    numbers = range(first, min(first + _REACH, document.lines.line_count))
-    behind = [code for number in numbers if (code := document.lines.line_text(number)).strip()]
+    behind = [document.lines.line_text(n).strip() for n in range(first, min(first + _REACH, document.lines.line_count))]
+    behind = [b for b in behind if b]
     if not behind:
         return text
-    lines = _BREAK.split(text)  # lines at even places, the breaks behind them at odd ones
-    for start in range(0, len(lines), 2):
-        if start == 0 and hole.kind in (HoleKind.SELECTION, HoleKind.REST_OF_LINE):
-            continue  # the first line of these began before the hole
-        said = [part for part in lines[start::2] if part.strip()]
-        if start == 0 and said:
-            said[0] = own_line + said[0]
+    lines = text.splitlines(keepends=True)
+    for start in range(len(lines)):
+        said = [s.strip() for s in lines[start:] if s.strip()]
         count = min(len(said), len(behind))
-        if not count or [part.strip() for part in said[:count]] != [part.strip() for part in behind[:count]]:
+        if not count or said[:count] != behind[:count]:
             continue
-        if count == 1 and (not any(c.isalnum() for c in said[0]) or _indent(said[0]) != _indent(behind[0])):
+        if start == 0 and (hole.kind is HoleKind.SELECTION or hole.kind is HoleKind.REST_OF_LINE):
+            continue  # the first line of these began before the hole
+        if count == 1 and not any(c.isalnum() for c in said[0]):
             continue  # a lone bracket often closes twice
-        return "".join(lines[: max(0, start - 1)])
+        return "".join(lines[:start]).rstrip("\r\n" if start else None)
     return text
-
-
-def _indent(line: str) -> int:
-    return indent_width(line[: len(line) - len(line.lstrip())])
 
 
 def _rest(document: Document, line: int, offset: int) -> str:

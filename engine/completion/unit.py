@@ -9,7 +9,6 @@ from engine.syntax import SyntaxTree
 from engine.text import Document, line_ending
 
 _BLANK_LINES = re.compile(r"(?:[ \t\f]*(?:\r\n|\n|\r))+")
-_QUOTE = re.compile(r"\"\"\"|'''|[\"'`]")
 _REACH = 4000  # characters of suffix that may say which brackets the line still closes
 
 
@@ -25,28 +24,9 @@ def cut(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
     filled = tree.edit(hole.start, len(document.text), text)
     end = filled.unit_end(hole.start, str(hole.kind), suffix)
     found = filled.text[hole.start : end]
-    if hole.kind is HoleKind.STRING and not _closed(document, hole, tree):
-        return with_string_end(document, hole, text, tree)
     if hole.kind is HoleKind.LINE and not found.strip() and text.lstrip()[:1] in (")", "]", "}"):
         return text.partition("\n")[0].rstrip()  # a line that closes what stands above: the gate says if it may
     return found
-
-
-def with_string_end(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
-    """`text` up to the end of the statement that its string is part of, where it writes the closing quote itself.
-
-    For a string that nothing behind the hole closes; `cut` cannot always tell, as a later string may seem to."""
-    filled = tree.edit(hole.start, len(document.text), text)
-    end = filled.unit_end(hole.start, HoleKind.STRING)
-    quote = _QUOTE.match(filled.text, end)
-    if quote is None:
-        return filled.text[hole.start : end]
-    rest = filled.unit_end(quote.end(), HoleKind.REST_OF_LINE, document.text[hole.end : hole.end + _REACH])
-    return filled.text[hole.start : rest]
-
-
-def _closed(document: Document, hole: Hole, tree: SyntaxTree) -> bool:
-    return _QUOTE.match(document.text, tree.unit_end(hole.end, HoleKind.STRING)) is not None
 
 
 def tail(document: Document, hole: Hole) -> str:

@@ -13,9 +13,6 @@ MOST_LINES = 4
 
 def variants(text: str, language: str) -> Iterator[str]:
     """The text; with the brackets and quotes that it left open closed (a canvas may end early); without last lines."""
-    if not text.strip():
-        yield text
-        return
     yield text
     closing = _left_open(text)
     if closing:

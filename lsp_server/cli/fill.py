@@ -24,7 +24,7 @@ examples:
   midfill fill app.py:14:9                     a cursor: before column 9 of line 14
   midfill fill app.py:10:1-12:1 --diff         a range: its end is not part of it
   midfill fill app.py:14:9 --alternatives 3 --json
-  midfill fill - --help                        PATH `-` is standard input: -:LINE:COL, with --language
+  midfill fill -:14:9 --language python        PATH `-`: the text comes from standard input
 
 --json prints one object: text, range (from 1, end exclusive), confidence (0 to 1), steps, tokens, cached_tokens and
 encoded_tokens (found in the cache, of how many), ms (by stage), alternatives, model, hole."""
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     document = _document(target, options)
     hole = _hole(target, document)
     filler = model.load(options.model, options)
-    completion = _fill(filler, document, hole, settings, options)
+    completion = _fill(options, target, document, hole, filler, settings)
     if options.in_place and completion.text:
         from lsp_server.cli.in_place import replace_text
 
@@ -119,7 +119,12 @@ def _hole(target: Target, document: Document) -> Hole:
 
 
 def _fill(
-    filler: Filler, document: Document, hole: Hole, settings: FillSettings, options: argparse.Namespace
+    options: argparse.Namespace,
+    target: Target,
+    document: Document,
+    hole: Hole,
+    filler: Filler,
+    settings: FillSettings,
 ) -> Completion:
     from engine.filler import CancelToken, Completion
     from lsp_server.cli import view
