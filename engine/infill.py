@@ -55,7 +55,7 @@ def load_baseline(*, device: str = "auto", precision: str = "auto", threads: int
 
     Raises `ModelUnavailable`, naming the command that fetches it, where it is not on this machine.
     """
-    from engine.training.base import base_folder
+    from engine.training.base import LAST_CONTROL, START, base_folder
 
     folder = base_folder()
     where, dtype = _torch(device, precision, threads)
@@ -63,7 +63,8 @@ def load_baseline(*, device: str = "auto", precision: str = "auto", threads: int
     from engine.left_to_right import LeftToRightFiller
     from engine.tokenizer import Tokenizer
 
-    return LeftToRightFiller("ar", load_base(folder, dtype).to(where), Tokenizer(folder / "tokenizer.json"), start=0)
+    model, tokenizer = load_base(folder, dtype).to(where), Tokenizer(folder / "tokenizer.json")
+    return LeftToRightFiller("ar", model, tokenizer, START, frozenset(range(LAST_CONTROL + 1)))
 
 
 def describe(

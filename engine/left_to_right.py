@@ -25,9 +25,18 @@ from engine.tokenizer import Tokenizer
 
 
 class LeftToRightFiller:
-    """`start`: the token that opens the stream; it also ends a fill, as a document's end."""
+    """`start`: the token that opens the stream; it also ends a fill, as a document's end. `control`: tokens that are
+    never emitted."""
 
-    def __init__(self, name: str, model: Transformer, tokenizer: Tokenizer, start: int, window: int = 2048) -> None:
+    def __init__(
+        self,
+        name: str,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        start: int,
+        control: frozenset[int],
+        window: int = 2048,
+    ) -> None:
         self.name, self._model, self._tokenizer, self._start = name, model, tokenizer, start
         self._window = min(window, model.shape.context)
         traits = Traits(
@@ -36,7 +45,7 @@ class LeftToRightFiller:
             True,
             True,
             start,
-            frozenset(range(17)),
+            control,
             1,
             0,
             window,

@@ -139,7 +139,7 @@ def test_the_left_to_right_baseline_is_the_model_itself(folder):
 
     theirs = tiny.hugging_face()
     tokenizer = tiny.tokenizer()
-    filler = LeftToRightFiller("ar", load_base(folder), tokenizer, start=tiny.FILL_END)
+    filler = LeftToRightFiller("ar", load_base(folder), tokenizer, tiny.FILL_END, frozenset({0, 1}))
     for text in ("def load(path):x", "def load(path, handle):x"):
         document = Document(text, "plaintext")
         at = len(text) - 1

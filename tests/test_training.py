@@ -61,7 +61,7 @@ def test_only_masked_slots_are_learned_from_and_empty_ones_weigh_little():
 
 
 def test_the_same_seed_draws_the_same_documents():
-    assert [maker(4).draw() for _ in range(3)][0] == maker(4).draw()
+    assert maker(4).draw() == maker(4).draw()
     assert maker(4).draw() != maker(5).draw()
 
 

@@ -37,19 +37,9 @@ _PROBES = (
     "= 0",
 )
 _LINES = (
-    "pass",
-    "if x:",
-    "else:",
-    "elif x:",
-    "try:",
-    "except E:",
-    "finally:",
-    "for x in y:",
-    "def f():",
-    "x = (",
-    "x = [",
+    *("pass", "if x:", "else:", "elif x:", "try:", "except E:", "finally:", "for x in y:", "while x:", "with x:"),
+    *("def f():", "class C:", "@x", "x = (", "x = [", "x = {", ")", "]", "}", '"""'),
 )
-_LINES += ("x = {", ")", "]", "}", "class C:", "while x:", "with x:", "@x", '"""')
 
 
 class Gate:

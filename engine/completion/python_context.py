@@ -21,10 +21,7 @@ def prefix_completes(text: str) -> bool:
     """Whether whole lines of source, cut off anywhere, can be gone on with to something that compiles."""
     lexis = lexis_of("python")
     state = state_at(text, 0, len(text), lexis)
-    if state.inside is not None and state.inside.closing is not None:
-        ends = ['"""', "'''", '"', "'", ""]
-    else:
-        ends = [""]
+    ends = ['"""', "'''", '"', "'", ""] if state.inside is not None and state.inside.closing is not None else [""]
     brackets = "".join(_CLOSERS.get(c, "") for _, c in reversed(state.brackets))
     for end in ends:
         closing = end + brackets

@@ -58,9 +58,8 @@ def _balance(text: str) -> int | None:
             quote = c
         elif c in _PAIRS:
             stack.append(_PAIRS[c])
-        elif c in ")]}":
-            if not stack or stack.pop() != c:
-                return at
+        elif c in ")]}" and (not stack or stack.pop() != c):
+            return at
         at += 1
     return None
 

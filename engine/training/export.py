@@ -15,8 +15,7 @@ from engine.denoisers.loading import DESCRIPTION
 from engine.denoisers.weights import ADAPTER_PREFIX, SCALE, quantize, read_tensors
 from engine.errors import BadInput
 from engine.training import checkpoint
-from engine.training.base import base_folder
-from engine.training.trainer import FILL_END, LAST_CONTROL
+from engine.training.base import LAST_CONTROL, START, base_folder
 
 PART_BYTES = 90_000_000  # a file of weights stays under 95 MB
 
@@ -41,8 +40,8 @@ def export(folder: Path, target: Path, say: Callable[[str], None]) -> None:
     save_file(_quantized(adapter), target / "adapter.safetensors")
     description = {
         "family": "block-causal",
-        "start": FILL_END,
-        "fill_end": FILL_END,
+        "start": START,
+        "fill_end": START,
         "control": list(range(LAST_CONTROL + 1)),
         "mask": None,
         "rank": content["rank"],

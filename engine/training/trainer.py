@@ -14,15 +14,14 @@ from engine.denoisers.transformer import Adapter, Transformer
 from engine.denoisers.weights import load_base
 from engine.tokenizer import Tokenizer
 from engine.training import checkpoint, corpus
-from engine.training.base import base_folder
+from engine.training.base import LAST_CONTROL, base_folder
+from engine.training.base import START as FILL_END
 from engine.training.checkpoint import Progress
 from engine.training.evaluate import exact_match
 from engine.training.examples import ExampleMaker, TrainingDocument
 from engine.training.loss import document_loss
 from engine.training.options import TrainingOptions
 
-FILL_END = 0  # SmolLM2's <|endoftext|>: it opens each stream, and ends a fill
-LAST_CONTROL = 16  # ids 0 to 16 are SmolLM2's control tokens
 WARM_UP = 20  # steps
 AVERAGE = 0.99  # decay of the exponential average that is shipped in place of the last weights
 HELD_OUT_DOCUMENTS = 16

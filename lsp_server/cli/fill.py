@@ -131,11 +131,7 @@ def _fill(
 
     screen = _screen(options) if options.show_steps else None
     if screen:
-        screen.line(
-            screen.paint(
-                f"{options.target.replace(chr(0), '-')}: a hole ({hole.kind}), filled by {filler.name}", "title"
-            )
-        )
+        screen.line(screen.paint(f"{target}: {hole.kind.replace('_', ' ')}, filled by {filler.name}", "title"))
     blocks = 0
     for event in filler.fill(document, hole, settings, CancelToken()):
         if isinstance(event, Completion):

@@ -75,12 +75,16 @@ def version() -> str:
 
 
 class Screen:
-    """Where a person looks on: standard output or error. Colour only on a terminal, and never against NO_COLOR."""
+    """Where a person looks on: standard output or error. Colour only on a terminal, and never against NO_COLOR.
 
-    def __init__(self, stream: TextIO) -> None:
+    Raises `BadInput` where the stream is closed.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        if stream is None:
+            raise BadInput("there is nowhere to show steps: the stream is closed")
         self._stream = stream
-        terminal = stream is not None and stream.isatty()
-        self.colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self.colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def paint(self, text: str, style: str) -> str:
         """The text in one of `STYLES` ("" for none), control characters made visible."""

@@ -23,6 +23,7 @@ def unified_diff(text: str, completion: Completion, path: str) -> str:
     same = max(0, len(old) - behind - 1)
     while first < min(len(old), len(new)) and old[first] == new[first]:
         first += 1
+    same = min(same, len(old) - first, len(new) - first)
     while same < min(len(old), len(new)) - first and old[-1 - same] == new[-1 - same]:
         same += 1
     start, tail = max(0, first - CONTEXT), min(same, CONTEXT)

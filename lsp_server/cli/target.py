@@ -50,7 +50,7 @@ def marked(arguments: Sequence[str]) -> list[str]:
 
 def parse_target(text: str) -> Target:
     """Raises `BadInput` for what is no position, counts from 0, or ends before it begins."""
-    text = text.replace(STANDARD_INPUT, "-")
+    text = "-" + text[1:] if text.startswith(STANDARD_INPUT) else text
     found = _RANGE.fullmatch(text) or _CURSOR.fullmatch(text)
     if found is None:
         raise BadInput(f"a hole is PATH:LINE:COL or PATH:L1:C1-L2:C2, not {text!r}")
