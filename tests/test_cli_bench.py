@@ -89,6 +89,7 @@ def test_an_interrupted_run_prints_its_figures(problems: Path, monkeypatch: pyte
         (["bad.jsonl"], "bad.jsonl, line 2 is not JSON"),
         (["problems.jsonl", "--limit", "0"], "limit must be 1 or more"),
         (["problems.jsonl", "--slots", "0"], "slots must be"),
+        (["problems.jsonl", "--seed", "9" * 30], "--seed: must be"),
     ],
 )
 def test_bad_input_is_one_line_and_2(

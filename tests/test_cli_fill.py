@@ -144,7 +144,7 @@ def test_steps_are_shown_in_plain_lines(source: Path) -> None:
     ran = midfill("fill", f"{source}:2:12", "--show-steps", *model)
     lines = ran.out.decode().split("\n")
     assert lines[0].endswith(":2:12: rest of line, filled by scripted")
-    assert lines[1:5] == ["step  1 │ a", "step  2 │ a +", "        │   b", ""]
+    assert lines[1:5] == ["step  1 1/1 │ a", "step  2 1/1 │ a +", "            │   b", ""]
     assert lines[5:9] == ["  1 │ def add(a, b):", "> 2 │     return a +", "> 3 │   b␛", "  4 │ # 😀␌ end"]
     assert "tokens in 2 steps, confidence 0.90" in lines[10]
 
@@ -198,6 +198,8 @@ BAD = [
     (["good.py:1:1", "--slots", "0"], "slots must be a whole number from 1 to 4096, not 0"),
     (["good.py:1:1", "--slots", "many"], "argument --slots: invalid int value"),
     (["good.py:1:1", "--steps", "0"], "steps must be"),
+    (["good.py:1:1", "--seed", "-1"], "--seed: must be a whole number from 0"),
+    (["good.py:1:1", "--seed", "9" * 30], "--seed: must be a whole number from 0"),
     (["good.py:1:1", "--alternatives", "17"], "alternatives must be"),
     (["good.py:1:1", "--min-confidence", "nan"], "min_confidence must be from 0 to 1"),
     (["good.py:1:1", "--precision", "int3"], "argument --precision"),

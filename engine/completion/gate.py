@@ -8,6 +8,7 @@ could compile with some fill, one with which it does not is never shown.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from engine.completion.python_context import broken_by_itself
 from engine.hole import Hole, HoleKind
@@ -15,6 +16,8 @@ from engine.syntax import SyntaxTree, compiles, compiles_around, new_faults
 from engine.text import Document
 
 LARGE = 200_000  # characters; CPython parses about a megabyte a second, so larger documents are judged around the hole
+PROBED = 1_000_000  # characters parsed for probes, which bounds the time that a broken document costs
+FEWEST_PROBES = 12
 _PROBES = (
     "",
     "pass",
@@ -83,7 +86,8 @@ class Gate:
             return False  # it may hold anything, so that nothing speaks for certain
         large = len(self._document.text) > LARGE
         right = compiles_around if large else lambda text, start, end: compiles(text)
-        if any(right(text, start, end) for text, start, end in self._probed()):
+        most = max(FEWEST_PROBES, PROBED // max(1, len(self._document.text)))
+        if any(right(text, start, end) for text, start, end in islice(self._probed(), most)):
             return False
         return large or broken_by_itself(self._document.text, self._hole.start, self._hole.end)
 

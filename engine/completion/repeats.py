@@ -69,8 +69,9 @@ def _following_lines(document: Document, hole: Hole, text: str) -> str:
     line, _ = document.lines.position(hole.end)
     own_line = document.text[document.lines.line_start(line) : hole.start]
     first = line if not own_line.strip() and _rest(document, line, hole.end).strip() else line + 1
-    behind = [document.lines.line_text(n).strip() for n in range(first, min(first + _REACH, document.lines.line_count))]
-    behind = [b for b in behind if b]
+    below = [document.lines.line_text(n).rstrip() for n in range(first, min(first + _REACH, document.lines.line_count))]
+    below = [b for b in below if b]
+    behind = [b.strip() for b in below]
     if not behind:
         return text
     lines = text.splitlines(keepends=True)
@@ -83,6 +84,8 @@ def _following_lines(document: Document, hole: Hole, text: str) -> str:
             continue  # the first line of these began before the hole
         if count == 1 and not any(c.isalnum() for c in said[0]):
             continue  # a lone bracket often closes twice
+        if count == 1 and start and lines[start].rstrip() != below[0]:
+            continue  # one line alone, at another depth, is often right: `return x` in a branch and behind it
         return "".join(lines[:start]).rstrip("\r\n" if start else None)
     return text
 

@@ -24,9 +24,23 @@ def cut(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
     filled = tree.edit(hole.start, len(document.text), text)
     end = filled.unit_end(hole.start, str(hole.kind), suffix)
     found = filled.text[hole.start : end]
+    if hole.kind is HoleKind.STRING:
+        return found + _string_end(document, hole, filled, end)
     if hole.kind is HoleKind.LINE and not found.strip() and text.lstrip()[:1] in (")", "]", "}"):
         return text.partition("\n")[0].rstrip()  # a line that closes what stands above: the gate says if it may
     return found
+
+
+def _string_end(document: Document, hole: Hole, filled: SyntaxTree, end: int) -> str:
+    """What closes the string and ends its statement, where nothing behind the cursor does: `print("hel¦`."""
+    rest = filled.text[end:]
+    quote = rest[:1]
+    behind = document.text[hole.end :].replace("\r", "\n").partition("\n")[0]
+    if quote not in ('"', "'", "`") or quote in behind:
+        return ""
+    quotes = quote * 3 if rest.startswith(quote * 3) else quote
+    closed = end + len(quotes)
+    return quotes + filled.text[closed : filled.unit_end(closed, "rest_of_line", document.text[hole.end :][:_REACH])]
 
 
 def tail(document: Document, hole: Hole) -> str:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lsp_server.cli import model, output
+from lsp_server.cli.options import seed
 
 if TYPE_CHECKING:
     from engine.check.bench import LeftToRight
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the problems: .jsonl or .jsonl.gz")
     parser.add_argument("--json", action="store_true", help="print one object, and nothing else on standard output")
     parser.add_argument("--limit", type=int, metavar="N", help="only N problems, drawn by the seed (default: all)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draw and the sampler (default: 0)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of the draw and the sampler (default: 0)")
     parser.add_argument("--samples", metavar="FILE", help="write a line {task_id, completion} for each problem")
     parser.add_argument(
         "--baseline",

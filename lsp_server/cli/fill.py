@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadInput
 from lsp_server.cli import model, output
+from lsp_server.cli.options import seed
 from lsp_server.cli.target import Target, parse_target
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--language", metavar="ID", help="of the text (default: by the file's name; else plaintext)")
     how.add_argument("--slots", type=int, metavar="N", help="tokens that the hole may need (default: by its kind)")
     how.add_argument("--steps", type=int, metavar="N", help="at most N denoising steps a canvas (default: the model's)")
-    how.add_argument("--seed", type=int, default=0, metavar="N", help="of the sampler (default: 0)")
+    how.add_argument("--seed", type=seed, default=0, metavar="N", help="of the sampler (default: 0)")
     how.add_argument(
         "--min-confidence", type=float, default=0.0, metavar="X", help="from 0 to 1: rather nothing than less sure"
     )

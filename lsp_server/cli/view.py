@@ -16,8 +16,12 @@ Piece = tuple[str, str]  # text, style
 
 
 def show_draft(screen: Screen, draft: Draft, named_block: bool = False) -> None:
-    """One step: a slot's colour tells its confidence, a dot stands for each undecided one."""
-    title = f"block {draft.block + 1} step {draft.step:>2}" if named_block else f"step {draft.step:>2}"
+    """One step, with slots decided of all: a slot's colour tells its confidence, a dot is an undecided one."""
+    total = len(draft.slots)
+    decided = sum(slot.decided for slot in draft.slots)
+    title = f"step {draft.step:>2} {decided:>{len(str(total))}}/{total}"
+    if named_block:
+        title = f"block {draft.block + 1} {title}"
     for index, line in enumerate(_lines(_pieces(draft))):
         lead = title if index == 0 else " " * len(title)
         screen.line(f"{screen.paint(lead, 'faint')} │ {_painted(screen, line)}")
