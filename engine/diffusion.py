@@ -66,6 +66,7 @@ class DiffusionFiller:
     def __init__(self, denoiser: Denoiser, settings: SamplerSettings | None = None) -> None:
         self._denoiser = denoiser
         self._settings = settings or SamplerSettings()
+        self._sampler = Sampler(denoiser.traits, denoiser.tokenizer.token_bytes, self._settings)
         self.name = denoiser.name
 
     def fill(
@@ -135,7 +136,7 @@ class DiffusionFiller:
         window, settings, cancel, spent = job.window, job.settings, job.cancel, job.spent
         denoiser, traits = self._denoiser, self._denoiser.traits
         tokenizer = denoiser.tokenizer
-        sampler = Sampler(traits, tokenizer.token_bytes, variation.settings)
+        sampler = self._sampler.with_settings(variation.settings)
         prefix, suffix = tokenizer.encode(window.prefix), tokenizer.encode(window.suffix)
         pinned = () if traits.suffix is SuffixPlace.ENCODED else suffix[: traits.max_pinned]
         required = window.remnant.encode("utf-8", errors="replace")

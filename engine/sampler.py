@@ -6,6 +6,7 @@ DiffusionGemma's; taking accepted slots back follows ReMDM (arXiv 2503.00307).
 
 from __future__ import annotations
 
+import copy
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -67,6 +68,12 @@ class Sampler:
         never += range(len(token_bytes), traits.vocabulary)  # padding rows of the vocabulary
         self._never = torch.tensor(sorted(set(never)), dtype=torch.long)
         self._beginnings: dict[bytes, Tensor] = {}
+
+    def with_settings(self, settings: SamplerSettings) -> Sampler:
+        """Another sampler that shares this one's tables of the vocabulary."""
+        other = copy.copy(self)
+        other.settings = settings
+        return other
 
     def begin(self, canvas: Canvas, seed: int) -> Run:
         """Fills the canvas with noise. The run draws from its own generator, so that one seed gives one completion."""

@@ -61,8 +61,8 @@ class BenchReport:
         if self.baseline is not None:
             base = figures(self.baseline)
             found["baseline"] = {"model": self.baseline_model, "count": len(self.baseline), **base}
-            rates = {key: ratio(own[key], base[key]) for key in ("pass@1", "exact", "similarity")}
-            found["ratio"] = {**rates, "ms": {"p50": ratio(own["ms"]["p50"], base["ms"]["p50"])}}
+            rates = {key: ratio(own[key], base[key]) for key in ("pass@1", "exact", "similarity", "parses", "steps")}
+            found["ratio"] = {**rates, "ms": {key: ratio(own["ms"][key], base["ms"][key]) for key in ("p50", "p95")}}
         if self.interrupted:
             found["interrupted"] = True
         return found

@@ -46,7 +46,7 @@ def export(folder: Path, target: Path, say: Callable[[str], None]) -> None:
         "mask": None,
         "rank": content["rank"],
         "suffix": "encoded",
-        "max_slots": 32,
+        "max_slots": 16,
         "window": 2048,
     }
     (target / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n")
