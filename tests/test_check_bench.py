@@ -191,7 +191,8 @@ def test_a_baseline_and_its_ratios(tmp_path: Path) -> None:
 def test_a_baseline_that_gets_nothing_has_no_ratio(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", [problem(0)])
     report = run_bench(path, Answers(lambda text: REFERENCE), baseline=Answers(lambda text: "", ms=0.0))
-    assert report.as_dict()["ratio"] == {"pass@1": None, "exact": None, "similarity": None, "ms": {"p50": None}}
+    nothing = dict.fromkeys(("pass@1", "exact", "similarity", "parses"))
+    assert report.as_dict()["ratio"] == {**nothing, "steps": 1.0, "ms": {"p50": None, "p95": None}}
     assert "-" in table(report)
 
 
