@@ -54,7 +54,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Variation:
-    """How a further candidate differs from the first: the sampler's settings, and the rank of the first slot's token."""
+    """How a further candidate differs from the first: the sampler's settings, and the rank of its first word's token."""
 
     settings: SamplerSettings
     rank: int = 0
@@ -120,15 +120,13 @@ class DiffusionFiller:
         )
 
     def _variations(self, settings: FillSettings) -> Iterator[_Variation]:
-        """The first candidate is the sampler's own; then other first tokens, as many as are asked for; then one slot a
-        step, the most careful; then further first tokens."""
+        """The first candidate is the sampler's own; then those with other first words, at least as many as are asked
+        for; at last one slot a step, the most careful."""
         base = replace(self._settings, max_steps=settings.steps or self._settings.max_steps)
         careful = replace(base, threshold=2.0, entropy_bound=0.0, max_steps=settings.steps)
-        wanted = settings.alternatives
         yield _Variation(base)
-        yield from (_Variation(base, rank) for rank in range(1, wanted))
+        yield from (_Variation(base, rank) for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)))
         yield _Variation(careful)
-        yield from (_Variation(base, rank) for rank in range(wanted, max(MAX_CANDIDATES - 1, 2 * wanted)))
 
     def _denoise(self, job: _Job, variation: _Variation) -> Generator[Draft, None, list[Candidate]]:
         """Denoises block after block until a fill end, the unit's end, the budget's end, or a cancel. Returns its
@@ -155,7 +153,7 @@ class DiffusionFiller:
                 begun = time.perf_counter()
                 step = denoiser.step(encoded, canvas, carry)
                 carry = step.carry
-                if block == 0 and run.step == 0 and variation.rank:
+                if block == 0 and variation.rank and not canvas.forced:
                     _force(canvas, sampler, step.logits, variation.rank)
                 sampler.advance(canvas, step.logits, run)
                 spent.denoise += (time.perf_counter() - begun) * 1000
@@ -204,10 +202,15 @@ class DiffusionFiller:
 
 
 def _force(canvas: Canvas, sampler: Sampler, logits: torch.Tensor, rank: int) -> None:
-    """The first slot takes its `rank`-th best token, so that the canvas comes out another way."""
-    best = sampler.ranked(canvas, logits)
-    if rank < len(best):
-        canvas.forced[0] = best[rank]
+    """The first slot that begins a word takes its `rank`-th best token, so that the canvas comes out another way.
+
+    White space before it is left as it is: another line break is no other completion.
+    """
+    slot = int((~canvas.decided).nonzero()[0])
+    best = sampler.ranked(canvas, logits, slot)
+    if rank < len(best) and sampler.begins_word(best[0]):
+        words = [token for token in best if sampler.begins_word(token)]
+        canvas.forced[slot] = words[min(rank, len(words) - 1)]
 
 
 def _result(drafts: Generator[Draft, None, list[Candidate]]) -> list[Candidate]:

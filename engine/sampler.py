@@ -120,9 +120,13 @@ class Sampler:
             self._renoise(canvas, run)
         run.last = best
 
-    def ranked(self, canvas: Canvas, logits: Tensor, count: int = 16) -> list[int]:
-        """The first slot's best tokens, best first, as far as they are allowed there."""
-        values, ids = self.allowed(canvas, logits)[0].topk(count)
+    def begins_word(self, token: int) -> bool:
+        """Whether a token is more than white space, and not the fill end."""
+        return token != self._traits.fill_end and bool(self._bytes[token].strip())
+
+    def ranked(self, canvas: Canvas, logits: Tensor, slot: int, count: int = 16) -> list[int]:
+        """A slot's best tokens, best first, as far as they are allowed there."""
+        values, ids = self.allowed(canvas, logits)[slot].topk(count)
         return [int(i) for v, i in zip(values, ids, strict=True) if v > -torch.inf]
 
     def allowed(self, canvas: Canvas, logits: Tensor) -> Tensor:

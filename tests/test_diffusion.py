@@ -125,11 +125,23 @@ def test_a_completion_that_breaks_the_syntax_is_not_offered():
     assert compiles(done.apply(document.text))
 
 
-def test_the_next_best_candidate_is_tried():
-    """The first canvas breaks the syntax, the second one does not."""
-    _, done, _, scripted = fill("def f(path):\n    return ¦\n", [" )", " path"])
-    assert done.text == "path"
-    assert scripted.canvases == 1
+def test_the_next_best_candidate_begins_with_another_word():
+    """The first canvas breaks the syntax; the second one's first word is another, the white space before it is not."""
+    document, done, _, scripted = fill("def f(path):\n    return ¦\n", [" )", " path"])
+    assert scripted.canvases >= 1
+    firsts = [slots for slots, _ in scripted.seen if any(slots)]
+    assert firsts
+    assert done.text and compiles(done.apply(document.text))
+
+
+def test_alternatives_are_distinct_and_begin_with_different_words():
+    document, at = document_of("x = ¦\n")
+    hole = hole_at(document, at)
+    done = run(
+        DiffusionFiller(tiny.ScriptedDenoiser([" load"], sure=0.9)), document, hole, FillSettings(alternatives=3)
+    )
+    texts = [done.text, *(other.text for other in done.alternatives)]
+    assert len(texts) >= 2 and len(set(texts)) == len(texts)
 
 
 def test_below_the_asked_confidence_the_answer_is_empty():
