@@ -13,7 +13,7 @@ import torch
 
 from engine import completion as completions
 from engine.canvas import Canvas, valid_text
-from engine.completion import Candidate
+from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
 from engine.denoisers.base import Denoiser, Encoded, SuffixPlace
 from engine.errors import BadInput
@@ -72,7 +72,7 @@ class DiffusionFiller:
     def fill(
         self, document: Document, hole: Hole, settings: FillSettings, cancel: CancelToken
     ) -> Iterator[Draft | Completion]:
-        """See `engine.filler.Filler`. Drafts are those of the first candidate; further ones run unseen."""
+        """See `engine.filler.Filler`. Where a canvas's text does not fit, a further one is denoised, its drafts too."""
         traits = self._denoiser.traits
         window = cut_window(document, hole)
         budget = settings.slots or hole.slots
@@ -85,25 +85,24 @@ class DiffusionFiller:
         tree = SyntaxTree.parse(document.text, document.language)
         job = _Job(document, hole, tree, window, budget, settings, cancel, spent)
         spent.check = (time.perf_counter() - begun) * 1000
-        variations = self._variations(settings)
-        first = yield from self._denoise(job, next(variations))
-
-        def candidates() -> Iterator[Candidate]:
-            yield from first
-            for variation in variations:
-                yield from _result(self._denoise(job, variation))
-
+        completer = Completer(document, hole, tree)
         found: list[Candidate] = []
-        begun, before = time.perf_counter(), spent.encode + spent.denoise
-        stream = candidates()
-        while len(found) < settings.alternatives:
-            best = completions.complete(document, hole, stream, tree)
-            if best is None:
-                break
-            if best.confidence >= settings.min_confidence and best.text not in [f.text for f in found]:
+        for number, variation in enumerate(self._variations(settings), start=1):
+            candidate = yield from self._denoise(job, variation, number)
+            begun = time.perf_counter()
+            best = completer.offer(candidate) if candidate else None
+            spent.check += (time.perf_counter() - begun) * 1000
+            if best and best.confidence < settings.min_confidence:
+                break  # the next ones are less sure
+            if best and best.text not in [f.text for f in found]:
                 found.append(best)
-        elapsed = (time.perf_counter() - begun) * 1000
-        spent.check += elapsed - (spent.encode + spent.denoise - before)  # further candidates were denoised meanwhile
+            if len(found) >= settings.alternatives or (found and number >= 2 * settings.alternatives):
+                break
+        if not found:
+            begun = time.perf_counter()
+            last = completer.last_resort()
+            spent.check += (time.perf_counter() - begun) * 1000
+            found = [last] if last and last.confidence >= settings.min_confidence else []
         cancel.check()
         chosen = found[0] if found else Candidate("", 0.0)
         yield Completion(
@@ -128,9 +127,9 @@ class DiffusionFiller:
         yield from (_Variation(base, rank) for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)))
         yield _Variation(careful)
 
-    def _denoise(self, job: _Job, variation: _Variation) -> Generator[Draft, None, list[Candidate]]:
-        """Denoises block after block until a fill end, the unit's end, the budget's end, or a cancel. Returns its
-        candidates."""
+    def _denoise(self, job: _Job, variation: _Variation, number: int) -> Generator[Draft, None, Candidate | None]:
+        """Denoises block after block until a fill end, the unit's end, the budget's end, or a cancel. Returns what
+        it wrote; None where that does not begin with the remnant."""
         window, settings, cancel, spent = job.window, job.settings, job.cancel, job.spent
         denoiser, traits = self._denoiser, self._denoiser.traits
         tokenizer = denoiser.tokenizer
@@ -159,7 +158,7 @@ class DiffusionFiller:
                 spent.denoise += (time.perf_counter() - begun) * 1000
                 spent.steps += 1
                 text, slots = canvas.draft(tokenizer, traits.fill_end)
-                yield Draft(run.step, block, self._text(window, written) + text, slots)
+                yield Draft(run.step, block, self._text(window, written) + text, slots, number)
                 if self._runs_on(job, written + canvas.tokens(traits.fill_end)):
                     break
             tokens = canvas.tokens(traits.fill_end)
@@ -171,8 +170,8 @@ class DiffusionFiller:
             required, block = b"", block + 1
         whole = self._decoded(window, written)
         if whole is None:
-            return []  # the canvas was too short to type the remnant again
-        return [Candidate(whole, sum(confidences) / max(len(confidences), 1))]
+            return None  # the canvas was too short to type the remnant again
+        return Candidate(whole, sum(confidences) / max(len(confidences), 1))
 
     def _runs_on(self, job: _Job, tokens: list[int]) -> bool:
         """Whether the text from the left has gone past its unit or into the suffix: what is undecided then is not
@@ -211,12 +210,3 @@ def _force(canvas: Canvas, sampler: Sampler, logits: torch.Tensor, rank: int) ->
     if rank < len(best) and sampler.begins_word(best[0]):
         words = [token for token in best if sampler.begins_word(token)]
         canvas.forced[slot] = words[min(rank, len(words) - 1)]
-
-
-def _result(drafts: Generator[Draft, None, list[Candidate]]) -> list[Candidate]:
-    """Runs a denoising to its end unseen; what it returns."""
-    while True:
-        try:
-            next(drafts)
-        except StopIteration as end:
-            return end.value

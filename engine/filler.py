@@ -75,12 +75,17 @@ class DraftSlot:
 
 @dataclass(frozen=True)
 class Draft:
-    """The canvas after one denoising step. `text` is its best text so far, undecided slots left out or guessed."""
+    """The canvas after one denoising step. `text` is its best text so far, undecided slots left out or guessed.
+
+    block: from 0, of a hole longer than a canvas. candidate: from 1; a further one is denoised where the text of those
+    before it did not fit, or where alternatives are asked for.
+    """
 
     step: int
     block: int
     text: str
     slots: tuple[DraftSlot, ...] = ()
+    candidate: int = 1
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from engine.hole import Hole
 from engine.syntax import SyntaxTree
 from engine.text import Document
 
-__all__ = ["Candidate", "complete", "filters"]
+__all__ = ["Candidate", "Completer", "complete", "filters"]
 
 
 @dataclass(frozen=True)
@@ -36,32 +36,51 @@ def filters(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
     return blank.drop(hole, text)
 
 
+class Completer:
+    """Takes a hole's candidates one by one, best first, and says which of them fit.
+
+    Of each the text itself is tried, then with what it left open closed, then without its last lines. When no further
+    candidate comes, `last_resort` tries shorter starts of those that failed.
+    """
+
+    def __init__(self, document: Document, hole: Hole, tree: SyntaxTree | None = None) -> None:
+        self._document, self._hole = document, hole
+        self._tree = tree or SyntaxTree.parse(document.text, document.language)
+        self._gate = Gate(document, hole, self._tree)
+        self._tail = unit.tail(document, hole)
+        self._tried: list[Candidate] = []
+
+    def offer(self, candidate: Candidate) -> Candidate | None:
+        """What of this candidate is right, filtered; None where nothing is, or where the same text came before."""
+        text = filters(self._document, self._hole, candidate.text, self._tree)
+        if not text or text in (t.text for t in self._tried):
+            return None
+        self._tried.append(Candidate(text, candidate.confidence))
+        for variant in variants(text, self._document.language):
+            if self._gate.passes(variant + self._tail):
+                return Candidate(variant + self._tail, candidate.confidence)
+        return None
+
+    def last_resort(self) -> Candidate | None:
+        """A shorter start of a candidate that failed; or, in a document that is broken apart from its hole, the best
+        that brings no new fault of the grammar."""
+        for filtered in self._tried:
+            for variant in shorter(filtered.text):
+                if self._gate.passes(variant + self._tail):
+                    return Candidate(variant + self._tail, filtered.confidence)
+        second = self._gate.second_best()
+        if second is None:
+            return None
+        return Candidate(second, next((t.confidence for t in self._tried if t.text[:8] == second[:8]), 0.0))
+
+
 def complete(
     document: Document, hole: Hole, candidates: Iterable[Candidate], tree: SyntaxTree | None = None
 ) -> Candidate | None:
-    """The first candidate, best first, that fits: filtered, and right by the syntax gate. None where none is.
-
-    Lazy: a further candidate is asked for only when those before it have failed. Of each, the text itself is tried,
-    then with what it left open closed, then without its last lines; when all have failed, shorter starts of them.
-    """
-    tree = tree or SyntaxTree.parse(document.text, document.language)
-    gate = Gate(document, hole, tree)
-    tail = unit.tail(document, hole)
-    tried: list[Candidate] = []
+    """The first candidate, best first, that fits; None where none does. Lazy: a further candidate is asked for only
+    when those before it have failed."""
+    completer = Completer(document, hole, tree)
     for candidate in candidates:
-        text = filters(document, hole, candidate.text, tree)
-        if not text or text in (t.text for t in tried):
-            continue
-        tried.append(Candidate(text, candidate.confidence))
-        for variant in variants(text, document.language):
-            if gate.passes(variant + tail):
-                return Candidate(variant + tail, candidate.confidence)
-    for filtered in tried:
-        for variant in shorter(filtered.text):
-            if gate.passes(variant + tail):
-                return Candidate(variant + tail, filtered.confidence)
-    second = gate.second_best()
-    if second is None:
-        return None
-    confidence = next((t.confidence for t in tried if t.text[:8] == second[:8]), 0.0)
-    return Candidate(second, confidence)
+        if found := completer.offer(candidate):
+            return found
+    return completer.last_resort()

@@ -133,11 +133,14 @@ def _fill(
     screen = _screen(options) if options.show_steps else None
     if screen:
         screen.line(screen.paint(f"{target}: {hole.kind.replace('_', ' ')}, filled by {filler.name}", "title"))
-    blocks = 0
+    blocks, candidate = 0, 1
     for event in filler.fill(document, hole, settings, CancelToken()):
         if isinstance(event, Completion):
             return event
         if screen:
+            if event.candidate != candidate:
+                candidate = event.candidate
+                screen.line(screen.paint("another canvas, beginning with another word:", "faint"))
             blocks = max(blocks, event.block)
             view.show_draft(screen, event, named_block=blocks > 0)
     raise RuntimeError("the filler ended without a completion")
