@@ -26,7 +26,7 @@ from lsp_server.settings import Settings
 from lsp_server.transport import Connection, converse
 
 TIMEOUT = 60.0  # seconds; only ever waited out by a test that fails
-URI = "file:///work/case.py"
+URI = "file:///project/case.py"
 INLINE = "textDocument/inlineCompletion"
 CANCELLED = -32800
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engine.completion.brackets import PAIRS, balance
 from engine.hole import Hole, HoleKind
 from engine.text import Document
 
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
 _REACH = 8  # lines behind the hole that are looked at
 _SHORTEST = 4  # characters of a selection's same-line remainder that may be taken for a repetition
 _LINE_KINDS = (HoleKind.LINE, HoleKind.BLOCK, HoleKind.REST_OF_LINE, HoleKind.SELECTION)
@@ -29,39 +29,17 @@ def _same_line(hole: Hole, text: str, behind: str) -> str:
     if hole.kind is HoleKind.SELECTION:
         long_enough = len(wanted) >= _SHORTEST
         return stripped.removesuffix(wanted) if long_enough and stripped.endswith(wanted) else text
-    if stripped.endswith(wanted) and _balance(stripped.removesuffix(wanted)) is not None:
+    if stripped.endswith(wanted) and balance(stripped.removesuffix(wanted)).unmatched is not None:
         return stripped.removesuffix(wanted)
     if hole.kind is HoleKind.STRING or hole.kind is HoleKind.COMMENT:
         return text
-    if wanted[0] in _PAIRS and behind[0] == wanted[0]:  # `lo¦(handle)`: the call's brackets stand there
+    if wanted[0] in PAIRS and behind[0] == wanted[0]:  # `lo¦(handle)`: the call's brackets stand there
         at = text.find(wanted[0])
         return text[:at] if at >= 0 else text
-    unmatched = _balance(text)
+    unmatched = balance(text).unmatched
     if unmatched is not None and text[unmatched] == wanted[0]:
         return text[:unmatched]
     return text
-
-
-def _balance(text: str) -> int | None:
-    """Where the first closing bracket stands that the text did not open; None where there is none. Skips strings."""
-    stack: list[str] = []
-    quote = ""
-    at = 0
-    while at < len(text):
-        c = text[at]
-        if quote:
-            if c == "\\":
-                at += 1
-            elif c == quote:
-                quote = ""
-        elif c in "\"'`":
-            quote = c
-        elif c in _PAIRS:
-            stack.append(_PAIRS[c])
-        elif c in ")]}" and (not stack or stack.pop() != c):
-            return at
-        at += 1
-    return None
 
 
 def _following_lines(document: Document, hole: Hole, text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+from engine.completion.brackets import balance
+
 _TOKEN_ENDS = re.compile(r"(?<=[\w)\]}\"'])(?=[^\w]|$)")
 MOST_SHORTER = 10
 MOST_LINES = 4
@@ -14,7 +15,7 @@ MOST_LINES = 4
 def variants(text: str, language: str) -> Iterator[str]:
     """The text; with the brackets and quotes that it left open closed (a canvas may end early); without last lines."""
     yield text
-    closing = _left_open(text)
+    closing = balance(text).closing
     if closing:
         yield text + closing
     if language == "python" and not text.rstrip().endswith(":"):
@@ -30,25 +31,3 @@ def shorter(text: str) -> Iterator[str]:
     for end in ends[::-1][:MOST_SHORTER]:
         if text[:end].strip():
             yield text[:end]
-
-
-def _left_open(text: str) -> str:
-    """The closing brackets and quote that `text` lacks, in order."""
-    stack: list[str] = []
-    quote = ""
-    at = 0
-    while at < len(text):
-        c = text[at]
-        if quote:
-            if c == "\\":
-                at += 1
-            elif c == quote or c == "\n":
-                quote = ""
-        elif c in "\"'":
-            quote = c
-        elif c in _PAIRS:
-            stack.append(_PAIRS[c])
-        elif c in ")]}" and stack and stack[-1] == c:
-            stack.pop()
-        at += 1
-    return quote + "".join(reversed(stack))
