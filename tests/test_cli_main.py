@@ -128,7 +128,12 @@ def test_ctrl_c_ends_a_fill_quietly(tmp_path: Path) -> None:
     source = tmp_path / "a.py"
     source.write_text("x = ")
     arguments = ["fill", f"{source}:1:5", "--show-steps", "--model", f"scripted:{path}"]
-    with subprocess.Popen([*MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+
+    def heed() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a test run in the background would hand on that it is ignored
+
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*MAIN, *arguments], **pipes, preexec_fn=heed) as process:
         assert process.stdout is not None
         assert b"a.py:1:5" in process.stdout.readline()  # it fills by now
         process.send_signal(signal.SIGINT)
