@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engine.syntax import compiles
-from engine.syntax.scan import Kind, lexis_of, line_start, state_at, unclosed
+from engine.syntax.scan import Kind, lexis_of, line_start, state_at, tokens, unclosed
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _HEADER = re.compile(r"^([ \t]*)(\w+)\b.*:[ \t]*(?:#.*)?$")
@@ -76,7 +76,7 @@ def _headers(text: str) -> str:
     """Headers at every depth that the lines below fall back to: `try` where one of them is handled, else `if`."""
     needed: dict[str, str] = {}
     deepest: int | None = None
-    for line in text.splitlines()[:_REACH]:
+    for line in _logical_lines(text)[:_REACH]:
         code = line.lstrip()
         if not code or code.startswith("#"):
             continue
@@ -92,6 +92,27 @@ def _headers(text: str) -> str:
         needed.setdefault("", "if x:")
     ordered = sorted(needed.items(), key=lambda item: len(item[0].expandtabs(8)))
     return "".join(f"{indent}{header}\n" for indent, header in ordered)
+
+
+def _logical_lines(text: str) -> list[str]:
+    """The lines of `text` but those that begin inside a bracket or a string: their indentation says nothing."""
+    inside: list[tuple[int, int]] = []
+    opened: list[int] = []
+    for token in tokens(text, 0, len(text), lexis_of("python")):
+        if token.kind is Kind.OPEN:
+            opened.append(token.start)
+        elif token.kind is Kind.CLOSE and opened:
+            inside.append((opened.pop(), token.start))
+        elif token.kind is Kind.STRING:
+            inside.append((token.start, token.end))
+    inside.sort()
+    found: list[str] = []
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if not any(start < at <= end for start, end in inside):
+            found.append(line.rstrip("\r\n"))
+        at += len(line)
+    return found
 
 
 def broken_by_itself(text: str, start: int, end: int) -> bool:
