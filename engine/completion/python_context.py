@@ -33,7 +33,7 @@ def prefix_completes(text: str) -> bool:
 
 def _bodies(text: str, after: str) -> list[str]:
     """What the open blocks at the end of `text` may lack once it is closed with `after`: a body of the last header,
-    `finally` of each open `try`."""
+    `finally` of each open `try`, a function behind a decorator."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         return [""]
@@ -55,7 +55,7 @@ def _bodies(text: str, after: str) -> list[str]:
     start = "" if not text or (text + after).endswith(("\n", "\r")) else "\n"
     # a bracket left open may have begun on a line that is less deep than the last one
     depths = sorted({line[: len(line) - len(line.lstrip())] for line in lines[-20:]}, key=len)
-    bodies = ["", *(f"{d}{more}pass\n" for d in depths for more in ("", " "))]
+    bodies = ["", *(f"{d}{more}{least}\n" for d in depths for more in ("", " ") for least in ("pass", "def f(): pass"))]
     return [start + body + tail for body in bodies for tail in tails]
 
 
