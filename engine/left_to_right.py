@@ -14,7 +14,7 @@ import torch
 from engine.canvas import Canvas, valid_text
 from engine.context.window import cut_window
 from engine.denoisers.base import PREFILL_CHUNK, Noise, SuffixPlace, Traits
-from engine.denoisers.cache import Cache
+from engine.denoisers.cache import Cache, read_causally
 from engine.denoisers.layout import MAX_SUFFIX
 from engine.denoisers.transformer import Transformer
 from engine.filler import CancelToken, Completion, Draft, FillSettings, Timing
@@ -120,11 +120,6 @@ class LeftToRightFiller:
 
     def _read(self, ids: list[int]) -> torch.Tensor:
         """Encodes tokens behind the cached prefix; hidden states [n, h]."""
-        count, at = len(ids), self._cache.prefix_end
-        before = at - MAX_SUFFIX
-        mask = torch.ones(count, before + count, dtype=torch.bool, device=self._model.device).tril(before)
-        x = self._model.embed(torch.tensor(ids, device=self._model.device))
-        positions = torch.arange(at, at + count, device=self._model.device)
-        hidden = self._model(x[None], positions, self._cache.view(at, MAX_SUFFIX), mask)[0]
+        hidden = read_causally(self._model, self._cache, ids, self._cache.prefix_end, MAX_SUFFIX)
         self._cache.prefix += ids
         return hidden

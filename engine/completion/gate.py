@@ -102,7 +102,7 @@ class Gate:
         whole = document.text[begin:end]
         indent = whole[: len(whole) - len(whole.lstrip())]
         for probe in _LINES:
-            for depth in {indent, indent + "    ", self._indent_below(hole.end)}:
+            for depth in dict.fromkeys((indent, indent + "    ", self._indent_below(hole.end))):  # in one order, always
                 text = depth + probe
                 yield document.text[:begin] + text + document.text[end:], begin, begin + len(text)
                 if whole.strip():  # as a line of its own, before the hole's

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
+from engine.completion.brackets import PAIRS
 from engine.syntax import compiles
 from engine.syntax.scan import Kind, lexis_of, line_start, state_at, tokens, unclosed
 
-_CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _HEADER = re.compile(r"^([ \t]*)(\w+)\b.*:[ \t]*(?:#.*)?$")
 _OPENERS = ("", "x = (", "x = [", "x = {", "x = f(", 'x = """', "x = '''", "if (")
 _REACH = 80  # lines below the hole that may speak of the headers they need
@@ -22,7 +22,7 @@ def prefix_completes(text: str) -> bool:
     lexis = lexis_of("python")
     state = state_at(text, 0, len(text), lexis)
     ends = ['"""', "'''", '"', "'", ""] if state.inside is not None and state.inside.closing is not None else [""]
-    brackets = "".join(_CLOSERS.get(c, "") for _, c in reversed(state.brackets))
+    brackets = "".join(PAIRS.get(c, "") for _, c in reversed(state.brackets))
     for end in ends:
         closing = end + brackets
         for after in (closing + "\n", closing + ":\n") if closing else ("",):  # it may be a header that is left open

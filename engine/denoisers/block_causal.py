@@ -14,7 +14,7 @@ from torch import Tensor
 
 from engine.canvas import Canvas
 from engine.denoisers.base import PREFILL_CHUNK, Encoded, Noise, Step, SuffixPlace, Traits
-from engine.denoisers.cache import Cache
+from engine.denoisers.cache import Cache, read_causally
 from engine.denoisers.layout import MAX_SUFFIX
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.errors import BadInput
@@ -81,7 +81,7 @@ class BlockCausalDenoiser:
             cancel.check()
             self._cache.suffix = []
             at = MAX_SUFFIX - len(after)
-            self._read(after, at, at)
+            read_causally(self._model, self._cache, after, at, at)
             self._cache.suffix = after
         elif not after:
             self._cache.suffix = []
@@ -89,7 +89,7 @@ class BlockCausalDenoiser:
         for begin in range(kept, len(before), PREFILL_CHUNK):
             cancel.check()
             chunk = before[begin : begin + PREFILL_CHUNK]
-            self._read(chunk, self._cache.prefix_end, MAX_SUFFIX)
+            read_causally(self._model, self._cache, chunk, self._cache.prefix_end, MAX_SUFFIX)
             self._cache.prefix += chunk
         return Encoded(len(before) + len(after), kept + kept_suffix, state=ids[-1])
 
@@ -112,11 +112,3 @@ class BlockCausalDenoiser:
         if self._adapter is not None:
             return self._adapter.mask_embedding
         return self._model.embedding[self._mask]
-
-    def _read(self, ids: list[int], at: int, attend_from: int) -> None:
-        """Encodes tokens causally, without the adapter, into the cache from place `at`."""
-        count, before = len(ids), at - attend_from
-        positions = torch.arange(at, at + count, device=self.device)
-        mask = torch.ones(count, before + count, dtype=torch.bool, device=self.device).tril(before)
-        x = self._model.embed(torch.tensor(ids, device=self.device))
-        self._model(x[None], positions, self._cache.view(at, attend_from), mask)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from engine.denoisers.layout import MAX_SUFFIX
-from engine.denoisers.transformer import Shape
+from engine.denoisers.transformer import Shape, Transformer
 
 
 class Cache:
@@ -46,6 +46,15 @@ class Cache:
     @property
     def suffix_start(self) -> int:
         return MAX_SUFFIX - len(self.suffix)
+
+
+def read_causally(model: Transformer, cache: Cache, ids: Sequence[int], at: int, attend_from: int) -> Tensor:
+    """Encodes tokens causally, without an adapter, into the cache from place `at`; hidden states [n, h]."""
+    count, before = len(ids), at - attend_from
+    positions = torch.arange(at, at + count, device=model.device)
+    mask = torch.ones(count, before + count, dtype=torch.bool, device=model.device).tril(before)
+    x = model.embed(torch.tensor(ids, device=model.device))
+    return model(x[None], positions, cache.view(at, attend_from), mask)[0]
 
 
 class View:
