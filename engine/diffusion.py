@@ -46,6 +46,8 @@ class _Job:
     hole: Hole
     tree: SyntaxTree
     window: Window
+    prefix: list[int]
+    suffix: list[int]
     budget: int
     settings: FillSettings
     cancel: CancelToken
@@ -83,7 +85,9 @@ class DiffusionFiller:
         spent = _Spent()
         begun = time.perf_counter()
         tree = SyntaxTree.parse(document.text, document.language)
-        job = _Job(document, hole, tree, window, budget, settings, cancel, spent)
+        encode = self._denoiser.tokenizer.encode
+        prefix, suffix = encode(window.prefix), encode(window.suffix)
+        job = _Job(document, hole, tree, window, prefix, suffix, budget, settings, cancel, spent)
         spent.check = (time.perf_counter() - begun) * 1000
         completer = Completer(document, hole, tree)
         found: list[Candidate] = []
@@ -134,8 +138,7 @@ class DiffusionFiller:
         denoiser, traits = self._denoiser, self._denoiser.traits
         tokenizer = denoiser.tokenizer
         sampler = self._sampler.with_settings(variation.settings)
-        prefix, suffix = tokenizer.encode(window.prefix), tokenizer.encode(window.suffix)
-        pinned = () if traits.suffix is SuffixPlace.ENCODED else suffix[: traits.max_pinned]
+        pinned = () if traits.suffix is SuffixPlace.ENCODED else job.suffix[: traits.max_pinned]
         required = window.remnant.encode("utf-8", errors="replace")
         # the remnant is typed again by the first slots, and so is not part of what the hole needs
         left = job.budget + (len(tokenizer.encode(window.remnant)) if window.remnant else 0)
@@ -143,7 +146,7 @@ class DiffusionFiller:
         confidences: list[float] = []
         block = 0
         while left > 0:
-            encoded = self._encode(prefix + written, suffix, cancel, spent)
+            encoded = self._encode(job.prefix + written, job.suffix, cancel, spent)
             canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned, required)
             run = sampler.begin(canvas, settings.seed)
             carry = None
