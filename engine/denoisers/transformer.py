@@ -109,7 +109,11 @@ class Adapter(nn.Module):
 
     def apply_to(self, name: str, layer: int, x: Tensor, y: Tensor) -> Tensor:
         a, b = getattr(self, f"{name}_a")[layer], getattr(self, f"{name}_b")[layer]
-        return y + F.linear(F.linear(x, a), b)
+        return y + F.linear(F.linear(x, a.to(x.dtype)), b.to(x.dtype))
+
+    def gain(self, layer: int, norm: int, base: Tensor) -> Tensor:
+        """The base's gain of a layer's first (0) or second (1) norm, times the adapter's own factors."""
+        return base * self.norms[layer, norm].to(base.dtype)
 
 
 class Transformer(nn.Module):
@@ -172,7 +176,7 @@ class Transformer(nn.Module):
         batch, n, _ = x.shape
         split = [shape.heads * shape.head_size, shape.kv_heads * shape.head_size, shape.kv_heads * shape.head_size]
         for i, w in enumerate(self.layer_weights):
-            h = self._norm(x, w["norm1"] if adapter is None else w["norm1"] * adapter.norms[i, 0])
+            h = self._norm(x, w["norm1"] if adapter is None else adapter.gain(i, 0, w["norm1"]))
             qkv = self._linear(h, "qkv", i, adapter)
             q, k, v = qkv.split(split, dim=-1)
             q = q.view(batch, n, shape.heads, shape.head_size).transpose(1, 2)
@@ -186,7 +190,7 @@ class Transformer(nn.Module):
             a = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
             a = a.view(batch, shape.heads, n, shape.head_size).transpose(1, 2).reshape(batch, n, -1)
             x = x + self._linear(a, "out", i, adapter)
-            h = self._norm(x, w["norm2"] if adapter is None else w["norm2"] * adapter.norms[i, 1])
+            h = self._norm(x, w["norm2"] if adapter is None else adapter.gain(i, 1, w["norm2"]))
             gate, up = self._linear(h, "gate_up", i, adapter).chunk(2, dim=-1)
             x = x + self._linear(F.silu(gate) * up, "down", i, adapter)
         return x

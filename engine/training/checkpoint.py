@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from engine.denoisers.transformer import Adapter
 from engine.errors import ModelUnavailable
 
 NAME = "checkpoint.pt"
+PROVENANCE = "training.json"  # beside exported weights: how long they were trained
 
 
 @dataclass
@@ -46,3 +48,16 @@ def load(folder: Path) -> dict | None:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as broken:
         raise ModelUnavailable(f"the checkpoint {path} cannot be read ({broken}): move it away to start anew") from None
+
+
+def write_provenance(folder: Path, progress: Progress) -> None:
+    """Leaves beside exported weights what they have seen."""
+    (folder / PROVENANCE).write_text(json.dumps(vars(progress), indent=1) + "\n", encoding="utf-8")
+
+
+def read_provenance(folder: Path) -> Progress:
+    """What a model's folder says its weights have seen. Raises `ModelUnavailable` where it does not."""
+    try:
+        return Progress(**json.loads((folder / PROVENANCE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as broken:
+        raise ModelUnavailable(f"{folder / PROVENANCE} cannot be read ({broken}): not a trained model's folder") from None

@@ -50,6 +50,7 @@ def export(folder: Path, target: Path, say: Callable[[str], None]) -> None:
         "window": 2048,
     }
     (target / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n")
+    checkpoint.write_provenance(target, checkpoint.Progress(**content["progress"]))
     size = sum(f.stat().st_size for f in target.iterdir()) / 1e6
     say(f"{target}: {size:.0f} MB, {content['progress']['canvases']:,} canvases seen")
 

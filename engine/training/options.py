@@ -20,6 +20,8 @@ class TrainingOptions:
     rank: int = 32
     documents: int = 2
     device: str = "auto"
+    precision: str = "auto"
+    start: Path | None = None
     threads: int | None = None
     seed: int = 1
     checkpoint_minutes: float = 10.0
@@ -54,6 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--documents", type=int, default=2, metavar="N", help="documents a step (default: %(default)s)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: %(default)s)")
+    parser.add_argument(
+        "--precision", default="auto", help="of the frozen base and the canvases: auto, bf16 or fp32 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--start",
+        type=Path,
+        metavar="DIR",
+        help="where --folder holds no checkpoint, go on from this model's folder, as `--export` wrote it",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="of the CPU (default: all)")
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="of the documents drawn (default: %(default)s)"

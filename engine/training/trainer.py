@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
 from engine.denoisers.block_causal import BlockCausalDenoiser
-from engine.denoisers.device import pick_device
+from engine.denoisers.device import pick_device, pick_precision
 from engine.denoisers.transformer import Adapter, Transformer
-from engine.denoisers.weights import load_base
+from engine.denoisers.weights import load_adapter, load_base, read_tensors
 from engine.tokenizer import Tokenizer
 from engine.training import checkpoint, corpus
 from engine.training.base import LAST_CONTROL, base_folder
@@ -36,7 +37,7 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
         torch.set_num_threads(options.threads)
     device = pick_device(options.device)
     folder = base_folder()
-    model = load_base(folder).to(device)
+    model = load_base(folder, pick_precision(options.precision, device)).to(device)
     tokenizer = Tokenizer(folder / "tokenizer.json")
     corpus.fetch(say)
     adapter, average, optimizer, progress = _start(model, options)
@@ -51,10 +52,10 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
 
     stop = _StopOnSignal()
     begun = saved = time.monotonic()
-    before = progress.seconds
+    before, first_step = progress.seconds, progress.steps
     recent: float | None = None
     while not stop.asked and not _used_up(options, progress, time.monotonic() - begun):
-        rate = options.learning_rate * min(1.0, (progress.steps + 1) / WARM_UP)
+        rate = options.learning_rate * min(1.0, (progress.steps - first_step + 1) / WARM_UP)
         documents = [maker.draw() for _ in range(options.documents)]
         loss, right = _step(model, adapter, optimizer, documents, rate)
         progress.steps += 1
@@ -85,12 +86,23 @@ def _start(model: Transformer, options: TrainingOptions):
     with torch.no_grad():
         adapter.mask_embedding.copy_(model.embedding.float().mean(0))
     optimizer = torch.optim.AdamW(adapter.parameters(), lr=options.learning_rate, betas=(0.9, 0.98), weight_decay=0.0)
+    if not content and options.start:
+        return _start_from(options.start, model, optimizer, adapter)
     if not content:
         return adapter, {k: v.detach().clone() for k, v in adapter.state_dict().items()}, optimizer, Progress()
     adapter.load_state_dict(content["adapter"])
     optimizer.load_state_dict(content["optimizer"])
     average = {k: v.to(model.device) for k, v in content["average"].items()}
     return adapter, average, optimizer, Progress(**content["progress"])
+
+
+def _start_from(folder: Path, model: Transformer, optimizer, adapter: Adapter):
+    """A run that goes on from a model's folder, as `export` wrote it, with a fresh optimizer."""
+    adapter.load_state_dict(load_adapter(model.shape, adapter.rank, read_tensors(folder), torch.float32).state_dict())
+    progress = checkpoint.read_provenance(folder)
+    # the optimizer's estimates start at nothing, so its rate warms up again
+    average = {k: v.detach().clone() for k, v in adapter.state_dict().items()}
+    return adapter, average, optimizer, progress
 
 
 def _step(
