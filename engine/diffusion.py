@@ -20,7 +20,7 @@ from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
 from engine.hole import Hole
 from engine.sampler import Sampler, SamplerSettings
-from engine.syntax import SyntaxTree
+from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document
 
 MAX_CANDIDATES = 6  # canvases tried for one completion before the answer is empty
@@ -84,7 +84,7 @@ class DiffusionFiller:
             )
         spent = _Spent()
         begun = time.perf_counter()
-        tree = SyntaxTree.parse(document.text, document.language)
+        tree = tree_of(document)
         encode = self._denoiser.tokenizer.encode
         prefix, suffix = encode(window.prefix), encode(window.suffix)
         job = _Job(document, hole, tree, window, prefix, suffix, budget, settings, cancel, spent)

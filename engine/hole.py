@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from engine.errors import BadInput
-from engine.syntax import Region, SyntaxTree, argument_at, opens_block
+from engine.syntax import Region, SyntaxTree, argument_at, opens_block, tree_of
 from engine.text import Document
 
 
@@ -53,7 +53,7 @@ def hole_at(document: Document, offset: int, tree: SyntaxTree | None = None) -> 
     Raises `BadInput` where the offset is outside the document.
     """
     _check(document, offset, offset)
-    tree = tree or SyntaxTree.parse(document.text, document.language)
+    tree = tree or tree_of(document)
     kind = _kind(document, offset, tree)
     return Hole(offset, offset, kind, SLOTS[kind])
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from engine.errors import BadInput
 
@@ -79,7 +80,7 @@ class LineIndex:
         if encoding is Encoding.UTF32:
             return min(start + column, end)
         # A character takes a unit at least, so none behind `column` characters can be meant.
-        return start + _points(self.text[start : min(end, start + column)], column, encoding)
+        return start + points(self.text[start : min(end, start + column)], column, encoding)
 
     def position(self, offset: int, encoding: Encoding = Encoding.UTF32) -> tuple[int, int]:
         """The 0-based line and column of an offset.
@@ -90,7 +91,7 @@ class LineIndex:
         line = self.line_at(offset)
         start = self.line_start(line)
         before = self.text[start : min(offset, self.line_end(line))]
-        return line, _units(before, encoding)
+        return line, units(before, encoding)
 
     def offset_strict(self, line: int, column: int) -> int:
         """The offset of a 0-based line and column in code points.
@@ -129,6 +130,8 @@ class Document:
     language: str = "plaintext"
     path: str | None = None
     version: int | None = None
+    # what higher layers have found out about this very text, its parse for one: never part of what it is
+    notes: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def lines(self) -> LineIndex:
@@ -182,7 +185,8 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in _BREAK.finditer(text))]
 
 
-def _units(text: str, encoding: Encoding) -> int:
+def units(text: str, encoding: Encoding) -> int:
+    """How many units of the encoding a text takes."""
     if encoding is Encoding.UTF32 or text.isascii():
         return len(text)
     if encoding is Encoding.UTF16:
@@ -190,16 +194,16 @@ def _units(text: str, encoding: Encoding) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _points(line: str, units: int, encoding: Encoding) -> int:
-    """The most code points of `line` that fit in `units`, by halving: each half is measured at C speed, once."""
+def points(line: str, room: int, encoding: Encoding) -> int:
+    """The most code points of `line` that fit in `room` units, by halving: each half is measured at C speed, once."""
     if line.isascii():
-        return min(units, len(line))
+        return min(room, len(line))
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2
-        width = _units(line[low:middle], encoding)
-        if width <= units:
-            low, units = middle, units - width
+        width = units(line[low:middle], encoding)
+        if width <= room:
+            low, room = middle, room - width
         else:
             high = middle - 1
     return low

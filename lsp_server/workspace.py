@@ -14,6 +14,8 @@ from urllib.parse import unquote
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
+from engine.rope import Rope
+from engine.syntax import EditSince, came_from, is_parsed
 from engine.syntax.languages import is_known, language_for_path
 from engine.text import Document, Encoding
 from lsp_server.logs import log
@@ -25,9 +27,15 @@ class OpenDocument(TextDocument):
     """One open text. `document` is an immutable snapshot; every change makes a new one."""
 
     def __init__(self, uri: str, source: str, version: int | None, language_id: str, encoding: Encoding) -> None:
-        super().__init__(uri, source=_join_surrogates(source), version=version, language_id=language_id)
-        self.encoding = encoding
+        super().__init__(uri, source="", version=version, language_id=language_id)
+        self._rope = Rope(_join_surrogates(source), encoding)
         self._snapshot: Document | None = None
+        self._edit: EditSince | None = None
+
+    @property
+    def source(self) -> str:
+        """The text as the client has it."""
+        return self._rope.text
 
     @property
     def document(self) -> Document:
@@ -35,12 +43,13 @@ class OpenDocument(TextDocument):
         if self._snapshot is None:
             path = self.path if self.uri.startswith("file:") else None
             self._snapshot = Document(
-                # A lone surrogate cannot be encoded; its stand-in has the same width in code points and in UTF-16.
-                text=_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", self.source),
+                text=_without_surrogates(self.source),
                 language=_language(self.language_id or "", self.path),
                 path=path,
                 version=self.version,
             )
+            if self._edit is not None:
+                came_from(self._snapshot, self._edit)
         return self._snapshot
 
     @property
@@ -52,12 +61,11 @@ class OpenDocument(TextDocument):
 
     def offset(self, position: types.Position) -> int:
         """Code points before a client's position, clamped to the text as the protocol says."""
-        return self.document.lines.offset(position.line, position.character, self.encoding)
+        return self._rope.offset(position.line, position.character)
 
     def position(self, offset: int) -> types.Position:
         """A client's position of an offset in code points."""
-        line, column = self.document.lines.position(offset, self.encoding)
-        return types.Position(line, column)
+        return types.Position(*self._rope.position(offset))
 
     def offset_at_position(self, client_position: types.Position) -> int:
         return self.offset(client_position)
@@ -67,12 +75,22 @@ class OpenDocument(TextDocument):
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
         """Applies one change of `textDocument/didChange`, incremental or whole."""
-        source = change.text
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = sorted((self.offset(change.range.start), self.offset(change.range.end)))
-            source = self.source[:start] + change.text + self.source[end:]
-        self._source = _join_surrogates(source)
-        self._snapshot = None
+            self._replace(start, end, change.text)
+        else:
+            self._replace(0, len(self._rope), change.text)
+
+    def _replace(self, start: int, end: int, text: str) -> None:
+        # Halves of a character may come in two edits: with its neighbours in view, they are made one.
+        if _SURROGATE.search(around := self._rope.slice(start - 1, start) + text + self._rope.slice(end, end + 1)):
+            start, end, text = max(0, start - 1), min(len(self._rope), end + 1), _join_surrogates(around)
+        before, self._snapshot = self._snapshot, None
+        if before is not None and is_parsed(before):
+            self._edit = EditSince(before, start, end, start + len(text))
+        elif self._edit is not None:
+            self._edit = self._edit.then(start, end, len(text))
+        self._rope.edit(start, end, text)
 
 
 class TextStore(Workspace):
@@ -118,8 +136,13 @@ def _language(language_id: str, path: str) -> str:
     return language_id if is_known(language_id) else language_for_path(path)
 
 
+def _without_surrogates(text: str) -> str:
+    """A lone surrogate cannot be encoded; its stand-in has the same width in code points and in UTF-16."""
+    return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def _join_surrogates(text: str) -> str:
     """Halves of a character that came in two edits, made one again; a half alone stays as it is."""
-    if _SURROGATE.search(text) is None:
+    if text.isascii() or _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

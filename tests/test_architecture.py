@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = [
     ("errors",),
     ("text",),
+    ("rope",),
     ("syntax",),
     ("hole",),
     ("completion",),

@@ -12,7 +12,7 @@ from engine.completion import blank, control, indentation, line_endings, repeats
 from engine.completion.gate import Gate
 from engine.completion.variants import shorter, variants
 from engine.hole import Hole
-from engine.syntax import SyntaxTree
+from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document
 
 __all__ = ["Candidate", "Completer", "complete", "filters"]
@@ -45,7 +45,7 @@ class Completer:
 
     def __init__(self, document: Document, hole: Hole, tree: SyntaxTree | None = None) -> None:
         self._document, self._hole = document, hole
-        self._tree = tree or SyntaxTree.parse(document.text, document.language)
+        self._tree = tree or tree_of(document)
         self._gate = Gate(document, hole, self._tree)
         self._tail = unit.tail(document, hole)
         self._tried: list[Candidate] = []

@@ -1,6 +1,6 @@
 """Grammars, incremental parse, what the cursor stands in, and which errors were there before. Needs no model.
 
-`tree` holds the parse; `faults`, `regions`, `cursor` and `units` answer questions of it; `lexis` and `scan` answer
+`tree` holds the parse, `parsed` keeps it with its document; `faults`, `regions`, `cursor` and `units` answer questions of it; `lexis` and `scan` answer
 where code is too broken to parse; `languages` and `grammars` name and load what is known; `python_source` asks CPython.
 """
 
@@ -8,6 +8,7 @@ from engine.syntax.cursor import Argument, argument_at, opens_block
 from engine.syntax.faults import new_faults
 from engine.syntax.grammars import GrammarStatus, available_grammars
 from engine.syntax.languages import LANGUAGES, Language, is_known, known, language_for_path
+from engine.syntax.parsed import EditSince, came_from, is_parsed, tree_of
 from engine.syntax.python_source import compiles, compiles_around
 from engine.syntax.regions import Region
 from engine.syntax.tree import SyntaxFault, SyntaxNode, SyntaxTree
@@ -16,6 +17,7 @@ from engine.syntax.units import unit_end
 __all__ = [
     "LANGUAGES",
     "Argument",
+    "EditSince",
     "GrammarStatus",
     "Language",
     "Region",
@@ -24,12 +26,15 @@ __all__ = [
     "SyntaxTree",
     "argument_at",
     "available_grammars",
+    "came_from",
     "compiles",
     "compiles_around",
     "is_known",
+    "is_parsed",
     "known",
     "language_for_path",
     "new_faults",
     "opens_block",
+    "tree_of",
     "unit_end",
 ]

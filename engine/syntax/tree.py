@@ -68,14 +68,15 @@ class SyntaxTree:
         data = _encode(text)
         return SyntaxTree(text, language, data, tree_sitter.Parser(rules).parse(data))
 
-    def edit(self, start: int, old_end: int, replacement: str) -> SyntaxTree:
+    def edit(self, start: int, old_end: int, replacement: str, text: str | None = None) -> SyntaxTree:
         """The tree of the text with [start, old_end) replaced: parsed incrementally, equal to a fresh parse.
 
-        Raises ValueError for a range that is not in the text.
+        text: the new text, where the caller has it already. Raises ValueError for a range that is not in the text.
         """
         if not 0 <= start <= old_end <= len(self.text):
             raise ValueError(f"no range {start}..{old_end} in a text of {len(self.text)}")
-        text = self.text[:start] + replacement + self.text[old_end:]
+        if text is None:
+            text = self.text[:start] + replacement + self.text[old_end:]
         if self._tree is None:
             return SyntaxTree(text, self.language, b"", None)
         new = _encode(replacement)
