@@ -6,12 +6,13 @@ Imports torch; `engine.infill` decides by a model's name which filler to make, a
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
 from engine import completion as completions
+from engine import joint
 from engine.canvas import Canvas, valid_text
 from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
@@ -22,6 +23,7 @@ from engine.hole import Hole
 from engine.sampler import Sampler, SamplerSettings
 from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document
+from engine.together import Mark, Round
 
 MAX_CANDIDATES = 6  # canvases tried for one completion before the answer is empty
 
@@ -121,6 +123,17 @@ class DiffusionFiller:
             ms=Timing(spent.encode, spent.denoise, spent.check),
             alternatives=tuple(Alternative(f.text, f.confidence) for f in found[1:]),
         )
+
+    def rounds(
+        self, document: Document, marks: Sequence[Mark], settings: FillSettings, cancel: CancelToken
+    ) -> Iterator[Round]:
+        """See `engine.together.JointFiller`."""
+
+        def runs_on(document: Document, hole: Hole, text: str) -> bool:
+            offered = completions.filters(document, hole, text, tree_of(document)) if "\n" in text else text
+            return bool(offered.strip()) and len(offered.rstrip()) < len(text.rstrip())
+
+        return joint.rounds(self._denoiser, self._sampler, runs_on, document, marks, settings, cancel)
 
     def _variations(self, settings: FillSettings) -> Iterator[_Variation]:
         """The first candidate is the sampler's own; then those with other first words, at least as many as are asked

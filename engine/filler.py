@@ -42,7 +42,8 @@ class FillSettings:
 
     slots: the canvas's slots (tokens); 1 or more. steps: a cap on denoising steps a canvas; 1 or more.
     alternatives: how many completions to look for, the best first. min_confidence: below this mean confidence
-    (0 to 1) the completion is empty rather than a guess. seed: of the sampler's own generator.
+    (0 to 1) the completion is empty rather than a guess. seed: of the sampler's own generator. rewrite: what stands in
+    the hole seeds the canvas, so that part of it may stay.
     Raises `BadInput` where a value is out of range.
     """
 
@@ -51,6 +52,7 @@ class FillSettings:
     alternatives: int = 1
     min_confidence: float = 0.0
     seed: int = 0
+    rewrite: bool = False
 
     def __post_init__(self) -> None:
         for name, low, high in (("slots", 1, 4096), ("steps", 1, 4096), ("alternatives", 1, 16)):

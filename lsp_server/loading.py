@@ -52,6 +52,7 @@ class ModelLoader:
         self._events = events
         self._load = load
         self._wanted: tuple | None = None
+        self._settings: Settings | None = None
         self._task: asyncio.Task[Filler | MidfillError] | None = None
 
     def want(self, settings: Settings) -> None:
@@ -59,14 +60,22 @@ class ModelLoader:
         choice = settings.model_choice()
         if self._task is not None and choice == self._wanted and not self._failed:
             return
-        self._wanted = choice
+        self._wanted, self._settings = choice, settings
         self._task = None  # lets the old filler go before the new one takes memory
         self._task = asyncio.get_running_loop().create_task(self._run(settings))
+
+    def let_go(self) -> None:
+        """Forgets the loaded filler, so that its memory can be given back; the next request loads it again."""
+        if self._task is not None and self._task.done():
+            self._task = None
 
     async def filler(self) -> Filler:
         """Waits for the newest load. Raises `MidfillError` if that failed."""
         while True:
             task = self._task
+            if task is None and self._settings is not None:
+                self.want(self._settings)
+                continue
             if task is None:
                 raise ModelUnavailable("a completion was asked for before the client said `initialized`")
             outcome = await asyncio.shield(task)

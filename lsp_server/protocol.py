@@ -7,10 +7,11 @@ pygls answers a request with malformed params not at all, one before `initialize
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcRequestCancelled
 from pygls.protocol import LanguageServerProtocol
 
 from lsp_server.logs import log, log_failure
@@ -95,6 +96,22 @@ class MidfillProtocol(LanguageServerProtocol):
         log.warning("refused: %s", message)
         error = {"code": code, "message": message}
         self._send_data({"jsonrpc": self.VERSION, "id": message_id, "error": error})
+
+    def _send_handler_result(self, future: Future, *, msg_id: int | str) -> None:
+        """In place of pygls' own, which sends the person's client a traceback."""
+        self._request_futures.pop(msg_id, None)
+        error: JsonRpcException
+        if future.cancelled():
+            error = JsonRpcRequestCancelled("the client cancelled it")
+        elif (failed := future.exception()) is None:
+            self._send_response(msg_id, result=future.result())
+            return
+        elif isinstance(failed, JsonRpcException):
+            error = failed
+        else:
+            log_failure("answering a request", failed)
+            error = JsonRpcInternalError("an unexpected error; the server's log says which")
+        self._send_response(msg_id, error=error.to_response_error())
 
     def _execute_handler(self, msg_id, handler, callback, args=None, kwargs=None):
         super()._execute_handler(msg_id, handler, callback, args, kwargs)

@@ -11,13 +11,18 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from engine.text import Document
-from lsp_server import parent
+from lsp_server import memory, parent
+from lsp_server.ahead import Ahead
 from lsp_server.fills import Fills
 from lsp_server.loading import LoadEvents, LoadFiller, ModelLoader, load_filler
 from lsp_server.logs import log, log_failure
+from lsp_server.offers import Offers
 from lsp_server.progress import LoadProgress
 from lsp_server.protocol import MidfillProtocol
+from lsp_server.schedule import Scheduler
 from lsp_server.settings import Settings, SettingsLayers
+from lsp_server.status import METHOD as STATUS
+from lsp_server.status import Status
 from lsp_server.worker import Worker
 from lsp_server.workspace import OpenDocument, TextStore
 
@@ -31,9 +36,13 @@ class MidfillServer(LanguageServer):
         super().__init__("midfill", importlib.metadata.version("midfill"), protocol_cls=MidfillProtocol)
         self.layers = SettingsLayers(start)
         self.setting_problems: list[str] = []
+        self.status = Status(self._send_status)
         self.worker = Worker()
         self.loader = ModelLoader(self.worker, self._load_events(), load)
-        self.fills = Fills(self.loader, self.worker, self._tell_refused)
+        self.scheduler = Scheduler(self.worker, self._busy)
+        self.fills = Fills(self.loader, self.scheduler, self._tell_refused)
+        self.offers = Offers(start.cache_entries)
+        self.ahead = Ahead()
         self._on_client_death = on_client_death
         self._progress: LoadProgress | None = None
         self._background: set[asyncio.Task] = set()
@@ -63,6 +72,17 @@ class MidfillServer(LanguageServer):
         opened = self.store.find(uri)
         return opened is not None and opened.document is snapshot
 
+    def keep_running(self, task: asyncio.Task) -> None:
+        """Holds on to a task that nobody waits for: one that nothing refers to may vanish."""
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def apply_settings(self) -> None:
+        """What follows from the settings in force: which model, how much is remembered, what the status is."""
+        self.offers.resize(self.settings.cache_entries)
+        self.loader.want(self.settings)
+        self.status.switched(self.settings.off)
+
     def tell(self, message: str, kind: types.MessageType) -> None:
         """Shows a line to the person."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"Midfill: {message}"))
@@ -75,6 +95,27 @@ class MidfillServer(LanguageServer):
 
     def watch_client(self, process_id: int | None) -> None:
         parent.watch(process_id, self._on_client_death)
+
+    def _busy(self, busy: bool) -> None:
+        self.status.busy(busy)
+        if not busy:
+            self._keep_memory()
+
+    def _keep_memory(self) -> None:
+        """Drops what can be had again, while nothing runs, where more memory is used than the person allows."""
+        limit = self.settings.memory_limit
+        if limit is None or memory.resident_mb() <= limit:
+            return
+        self.offers.clear()
+        memory.give_back()
+        if memory.resident_mb() > limit:
+            log.warning("over the limit of %d MB: the model is let go until it is asked for again", limit)
+            self.loader.let_go()
+            memory.give_back()
+
+    def _send_status(self, message: dict[str, object]) -> None:
+        if self.protocol.initialized and self.settings.status and not self.protocol.shutting_down:
+            self.protocol.notify(STATUS, message)
 
     def close(self, timeout: float) -> bool:
         """Stops all work. False if the model's thread still runs after `timeout` seconds."""
@@ -96,15 +137,16 @@ class MidfillServer(LanguageServer):
         def begun(model: str) -> None:
             log.info("loading %s", json.dumps(model))
             self._refusals.clear()
+            self.offers.clear()
+            self.status.loading(model)
             ended("another model was asked for")
             self._progress = LoadProgress(self, "Midfill: loading the model")
-            task = asyncio.get_running_loop().create_task(self._progress.show())
-            self._background.add(task)  # a task that nothing refers to may vanish
-            task.add_done_callback(self._background.discard)
+            self.keep_running(asyncio.get_running_loop().create_task(self._progress.show()))
 
         def advanced(share: float, message: str) -> None:
             if self._progress is not None:
                 self._progress.report(share, message)
+            self.status.advanced(share, message)
 
         def ended(message: str) -> None:
             if self._progress is not None:
@@ -114,9 +156,11 @@ class MidfillServer(LanguageServer):
         def loaded(name: str) -> None:
             log.info("loaded %s", name)
             ended(f"{name} is ready")
+            self.status.ready(name)
 
         def failed(why: str) -> None:
             ended("the model cannot be loaded")
+            self.status.failed(why)
             self._tell_refused(why)
 
         return LoadEvents(begun, advanced, loaded, failed)
@@ -132,9 +176,10 @@ def build_server(
     settings: what the command line asked for; the client's own go over it. load: how a model is loaded.
     on_client_death: called from a thread when the client's process is gone.
     """
-    from lsp_server.features import configuration, documents, inline_completion, lifecycle  # they import this module
+    # they import this module
+    from lsp_server.features import commands, configuration, documents, inline_completion, lifecycle
 
     server = MidfillServer(settings or Settings(), load, on_client_death)
-    for feature in (lifecycle, documents, configuration, inline_completion):
+    for feature in (lifecycle, documents, configuration, inline_completion, commands):
         feature.register(server)
     return server

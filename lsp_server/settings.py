@@ -97,6 +97,27 @@ class Settings:
         "Below this mean confidence nothing is offered rather than a guess.",
     )
     seed: int = _setting(0, _whole(0, 2**31 - 1), "Seed of the sampler.")
+    debounce: int = _setting(
+        0, _whole(0, 5000), "Milliseconds that an automatic request waits for a newer one. Editors wait by themselves."
+    )
+    cache_entries: int = _setting(
+        64, _whole(0, 10_000), "Completions remembered, so that typing what ghost text shows costs no model run."
+    )
+    ahead: bool = _setting(
+        True, Kind("true or false", bool), "After an accept, prepare the next completion while the machine is idle."
+    )
+    drafts: bool = _setting(
+        False, Kind("true or false", bool), "Send `midfill/draft` notifications: the canvas after each denoising step."
+    )
+    status: bool = _setting(
+        True, Kind("true or false", bool), "Send `midfill/status` notifications: loading, ready, busy, off, error."
+    )
+    memory_limit: int | None = _setting(
+        None,
+        _whole(100, 10_000_000, True),
+        "Megabytes; above it the caches are dropped, and where that is not enough the model is let go until it is "
+        "asked for again. null: no limit.",
+    )
     completion: bool = _setting(
         False,
         Kind("true or false", bool),
@@ -120,6 +141,15 @@ class Settings:
             min_confidence=self.min_confidence,
             seed=self.seed,
         )
+
+    def offer_choice(self) -> tuple:
+        """What an offered completion depends on besides the text."""
+        return (self.model_choice(), self.slots, self.steps, self.min_confidence, self.seed)
+
+    @property
+    def off(self) -> bool:
+        """Whether no language at all is served."""
+        return not self.languages.get("*", True) and not any(self.languages.values())
 
     def language_on(self, language_id: str) -> bool:
         return self.languages.get(language_id, self.languages.get("*", True))

@@ -17,7 +17,7 @@ from pygls.workspace import TextDocument, Workspace
 from engine.rope import Rope
 from engine.syntax import EditSince, came_from, is_parsed
 from engine.syntax.languages import is_known, language_for_path
-from engine.text import Document, Encoding
+from engine.text import Document, Encoding, units
 from lsp_server.logs import log
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -28,6 +28,7 @@ class OpenDocument(TextDocument):
 
     def __init__(self, uri: str, source: str, version: int | None, language_id: str, encoding: Encoding) -> None:
         super().__init__(uri, source="", version=version, language_id=language_id)
+        self._encoding = encoding
         self._rope = Rope(_join_surrogates(source), encoding)
         self._snapshot: Document | None = None
         self._edit: EditSince | None = None
@@ -66,6 +67,10 @@ class OpenDocument(TextDocument):
     def position(self, offset: int) -> types.Position:
         """A client's position of an offset in code points."""
         return types.Position(*self._rope.position(offset))
+
+    def width(self, text: str) -> int:
+        """How many columns of the client a text of one line takes."""
+        return units(text, self._encoding)
 
     def offset_at_position(self, client_position: types.Position) -> int:
         return self.offset(client_position)

@@ -29,6 +29,7 @@ TIMEOUT = 60.0  # seconds; only ever waited out by a test that fails
 URI = "file:///project/case.py"
 INLINE = "textDocument/inlineCompletion"
 CANCELLED = -32800
+MODIFIED = -32801
 
 _CONVERTER = converters.get_converter()
 _POSITION = {
@@ -49,7 +50,52 @@ INLINE_RESULT_SCHEMA = {
     "items": {
         "type": "object",
         "required": ["insertText"],
-        "properties": {"insertText": {"type": "string", "minLength": 1}, "range": _RANGE},
+        "properties": {
+            "insertText": {"type": "string", "minLength": 1},
+            "range": _RANGE,
+            "command": {"type": "object", "required": ["title", "command"]},
+        },
+        "additionalProperties": False,
+    },
+}
+# Our own notifications, as docs/protocol.md has them.
+OWN_SCHEMAS = {
+    "midfill/status": {
+        "type": "object",
+        "required": ["state", "message", "model"],
+        "properties": {
+            "state": {"enum": ["loading", "ready", "busy", "off", "error"]},
+            "message": {"type": "string", "pattern": r"^[^\n]+$"},
+            "model": {"type": "string"},
+            "percentage": {"type": "integer", "minimum": 0, "maximum": 100},
+        },
+        "additionalProperties": False,
+    },
+    "midfill/draft": {
+        "type": "object",
+        "required": ["uri", "range", "step", "block", "candidate", "text", "slots"],
+        "properties": {
+            "uri": {"type": "string"},
+            "token": {"type": "string"},
+            "range": _RANGE,
+            "step": {"type": "integer", "minimum": 1},
+            "block": {"type": "integer", "minimum": 0},
+            "candidate": {"type": "integer", "minimum": 1},
+            "text": {"type": "string"},
+            "slots": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["text", "confidence", "decided"],
+                    "properties": {
+                        "text": {"type": "string"},
+                        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                        "decided": {"type": "boolean"},
+                    },
+                    "additionalProperties": False,
+                },
+            },
+        },
         "additionalProperties": False,
     },
 }
@@ -192,7 +238,10 @@ class Client:
         with contextlib.suppress(OSError, ValueError):
             while (message := self._read_message()) is not None:
                 if "method" in message:
-                    _check_round_trip(message, types.METHOD_TO_TYPES[message["method"]][0])
+                    if (own := OWN_SCHEMAS.get(message["method"])) is not None:
+                        jsonschema.validate(message["params"], own)
+                    else:
+                        _check_round_trip(message, types.METHOD_TO_TYPES[message["method"]][0])
                     if "id" in message:
                         refused = {"error": {"code": -32601, "message": "no"}}
                         answer = refused if message["method"] in self.refuses else {"result": None}

@@ -9,7 +9,9 @@ import re
 
 from lsprotocol import types
 
-from lsp_server.fills import FillRequest
+from lsp_server.features.inline_completion import find_texts
+from lsp_server.jobs import Place
+from lsp_server.schedule import Rank
 from lsp_server.server import MidfillServer
 
 _WORD_BEFORE = re.compile(r"\w*\Z")
@@ -49,22 +51,23 @@ async def _item(ls: MidfillServer, params: types.CompletionParams) -> types.Comp
         return None
     snapshot, offset = opened.document, opened.offset(params.position)
     settings = ls.settings.fill_settings(alternatives=1)
-    request = FillRequest(types.TEXT_DOCUMENT_COMPLETION, params.text_document.uri, snapshot, offset, settings)
     cursor = opened.position(offset)
-    found = await ls.fills.fill(request)
-    if found is None or not found.text or not ls.is_current(params.text_document.uri, snapshot):
+    place = Place(snapshot, offset, settings)
+    texts = await find_texts(ls, params.text_document.uri, place, Rank.TYPED, types.TEXT_DOCUMENT_COMPLETION)
+    if not texts:
         return None
-    first_line = (found.text.strip().splitlines() or [""])[0]
+    text = texts[0]
+    first_line = (text.strip().splitlines() or [""])[0]
     line_start = snapshot.lines.line_start(cursor.line)
     word = _WORD_BEFORE.search(snapshot.text[line_start:offset])
     return types.CompletionItem(
         label=first_line[:_LABEL] or "↵",
         kind=types.CompletionItemKind.Text,
         detail="midfill",
-        documentation=found.text,
+        documentation=text,
         # Clients that filter by the word before the cursor must find it in the item.
         filter_text=(word.group() if word else "") + first_line,
         insert_text_format=types.InsertTextFormat.PlainText,
         insert_text_mode=types.InsertTextMode.AsIs,
-        text_edit=types.TextEdit(range=types.Range(cursor, cursor), new_text=found.text),
+        text_edit=types.TextEdit(range=types.Range(cursor, cursor), new_text=text),
     )

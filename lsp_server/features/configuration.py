@@ -15,6 +15,6 @@ def register(server: MidfillServer) -> None:
             return  # a client that only says that something changed
         ls.setting_problems = ls.layers.change(params.settings)
         ls.tell_setting_problems()
-        ls.loader.want(ls.settings)
+        ls.apply_settings()
         if ls.settings.completion:
             completion.enable_later(ls)

@@ -19,4 +19,7 @@ def register(server: MidfillServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(ls: MidfillServer, params: types.DidCloseTextDocumentParams) -> None:
-        ls.fills.drop(params.text_document.uri)
+        uri = params.text_document.uri
+        ls.fills.drop(uri)
+        ls.offers.forget(uri)
+        ls.scheduler.forget(uri)

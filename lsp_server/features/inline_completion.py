@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 
 from lsprotocol import types
 
-from engine.filler import Completion
-from lsp_server.fills import FillRequest
+from engine.filler import CancelToken, Filler
+from engine.text import Document
+from lsp_server import drafts, jobs
+from lsp_server.ahead import Prepared
+from lsp_server.fills import Outdated, Superseded
+from lsp_server.jobs import OnDraft, Place
+from lsp_server.schedule import Rank
 from lsp_server.server import MidfillServer
 from lsp_server.workspace import OpenDocument
 
+ACCEPTED = "midfill.accepted"
+
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
-    """Where an answer goes: `range` is replaced by `before` and a completion."""
+class _Answer:
+    """Where an answer goes: `range` is replaced by `before` and a completion for `place`."""
 
     range: types.Range
     before: str
-    request: FillRequest
+    place: Place
 
 
 def register(server: MidfillServer) -> None:
@@ -26,23 +34,71 @@ def register(server: MidfillServer) -> None:
     async def inline_completion(
         ls: MidfillServer, params: types.InlineCompletionParams
     ) -> list[types.InlineCompletionItem]:
-        opened = ls.offered(params.text_document.uri)
-        if opened is None:
-            return []
-        place = _place(ls, opened, params)
-        if place is None:
+        uri = params.text_document.uri
+        opened = ls.offered(uri)
+        answer = _answer(ls, opened, params) if opened is not None else None
+        if opened is None or answer is None:
             return []
         snapshot = opened.document
-        completion = await ls.fills.fill(place.request)
-        if completion is None or not ls.is_current(params.text_document.uri, snapshot):
-            return []
-        return [
-            types.InlineCompletionItem(insert_text=place.before + text, range=place.range)
-            for text in _texts(completion, place.request.settings.alternatives)
-        ]
+        await ls.ahead.wait_for(snapshot, answer.place.offset)
+        if not ls.is_current(uri, snapshot):
+            raise Outdated
+        invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
+        on_draft = drafts.sender(ls, uri, answer.range) if ls.settings.drafts else None
+        texts = await find_texts(
+            ls, uri, answer.place, Rank.ASKED if invoked else Rank.TYPED, types.TEXT_DOCUMENT_INLINE_COMPLETION, on_draft
+        )
+        return [_item(uri, opened, answer, text) for text in texts[: answer.place.settings.alternatives]]
 
 
-def _place(ls: MidfillServer, opened: OpenDocument, params: types.InlineCompletionParams) -> _Place | None:
+async def find_texts(
+    ls: MidfillServer, uri: str, place: Place, rank: Rank, kind: str, on_draft: OnDraft | None = None
+) -> list[str]:
+    """Texts for a place, best first: what is left of an earlier offer, else what the model finds, which is remembered."""
+    choice = ls.settings.offer_choice()
+    wanted = place.settings.alternatives
+    offered = ls.offers.find(uri, choice, place.document, place.offset)
+    if offered and wanted == 1:
+        offered = offered[:1]
+
+    def job(filler: Filler, token: CancelToken) -> tuple[list[str], bool]:
+        # by hand, more is wanted than the one text that typing brought
+        if offered and (wanted == 1 or len(offered) > 1):
+            left = jobs.still_fitting(place.document, place.offset, offered)
+            if left:
+                return left, True
+        return jobs.texts_of(jobs.fill(filler, token, place, on_draft), wanted), False
+
+    delay = ls.settings.debounce / 1000 if rank is Rank.TYPED and not offered else 0.0
+    found = await ls.fills.run(kind, uri, rank, job, delay)
+    if found is None:
+        return []
+    texts, again = found
+    if texts and not again:
+        ls.offers.add(uri, choice, place.document, place.offset, texts)
+    return texts
+
+
+def prepare(ls: MidfillServer, uri: str, position: types.Position) -> None:
+    """Fills at a place ahead of time, at the lowest rank, so that a request for it finds an offer."""
+    opened = ls.offered(uri)
+    if opened is None or not ls.settings.ahead or ls.scheduler.busy:
+        return
+    document, offset = opened.document, opened.offset(position)
+    task = asyncio.get_running_loop().create_task(_prepare(ls, uri, document, offset))
+    ls.keep_running(task)
+    ls.ahead.begin(Prepared(document, offset, task))
+
+
+async def _prepare(ls: MidfillServer, uri: str, document: Document, offset: int) -> None:
+    place = Place(document, offset, ls.settings.fill_settings(alternatives=1))
+    try:
+        await find_texts(ls, uri, place, Rank.AHEAD, "ahead")
+    except (Outdated, Superseded):
+        return
+
+
+def _answer(ls: MidfillServer, opened: OpenDocument, params: types.InlineCompletionParams) -> _Answer | None:
     """What to fill and where it goes; None where the protocol leaves no room for an answer."""
     document, offset, before = opened.document, opened.offset(params.position), ""
     place = types.Range(opened.position(offset), opened.position(offset))
@@ -54,15 +110,26 @@ def _place(ls: MidfillServer, opened: OpenDocument, params: types.InlineCompleti
         if not start <= offset <= end or place.start.line != place.end.line:
             return None
         before = selected.text
-        document = dataclasses.replace(document, text=document.text[:start] + before + document.text[end:])
+        document = Document(
+            document.text[:start] + before + document.text[end:], document.language, document.path, document.version
+        )
         offset = start + len(before)
     invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
     settings = ls.settings.fill_settings(ls.settings.alternatives if invoked else 1)
-    request = FillRequest(types.TEXT_DOCUMENT_INLINE_COMPLETION, params.text_document.uri, document, offset, settings)
-    return _Place(place, before, request)
+    return _Answer(place, before, Place(document, offset, settings))
 
 
-def _texts(completion: Completion, count: int) -> list[str]:
-    """The completion and its alternatives, the best first, each once, no empty one."""
-    texts = [completion.text, *(alternative.text for alternative in completion.alternatives)]
-    return [text for text in dict.fromkeys(texts) if text][:count]
+def _item(uri: str, opened: OpenDocument, answer: _Answer, text: str) -> types.InlineCompletionItem:
+    inserted = answer.before + text
+    return types.InlineCompletionItem(
+        insert_text=inserted, range=answer.range, command=_accepted(uri, opened, answer.range.start, inserted)
+    )
+
+
+def _accepted(uri: str, opened: OpenDocument, start: types.Position, inserted: str) -> types.Command:
+    """What a client runs after an accept: it names the place behind the text."""
+    lines = inserted.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    width = opened.width(lines[-1])
+    line, column = start.line + len(lines) - 1, width + (start.character if len(lines) == 1 else 0)
+    argument = {"uri": uri, "position": {"line": line, "character": column}}
+    return types.Command(title="accepted", command=ACCEPTED, arguments=[argument])

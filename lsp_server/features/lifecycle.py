@@ -21,7 +21,8 @@ def register(server: MidfillServer) -> None:
     @server.feature(types.INITIALIZED)
     def initialized(ls: MidfillServer, params: types.InitializedParams) -> None:
         ls.tell_setting_problems()
-        ls.loader.want(ls.settings)
+        ls.apply_settings()
+        ls.status.tell(again=True)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(ls: MidfillServer, params: None) -> None:

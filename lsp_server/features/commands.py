@@ -1,0 +1,221 @@
+"""`workspace/executeCommand` and code actions: what only a diffusion model can do. See docs/protocol.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from engine.filler import CancelToken, Completion, Filler
+from engine.hole import hole_between
+from engine.marks import marked_holes
+from engine.together import Filled, Mark, fill_together
+from lsp_server import drafts, jobs
+from lsp_server.features import inline_completion
+from lsp_server.fills import Outdated
+from lsp_server.jobs import Place
+from lsp_server.schedule import Rank
+from lsp_server.server import MidfillServer
+from lsp_server.workspace import OpenDocument
+
+FILL_HOLES = "midfill.fillHoles"
+REWRITE = "midfill.rewriteSelection"
+ALTERNATIVES = "midfill.alternatives"
+DENOISE = "midfill.denoise"
+MOST_RANGES = 64  # filled together
+
+
+def register(server: MidfillServer) -> None:
+    @server.command(FILL_HOLES)
+    async def fill_holes(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
+        opened, given = _opened(ls, argument)
+        ranges = [_range(opened, found) for found in _list(given, "ranges")] if given.get("ranges") is not None else None
+        snapshot = opened.document
+
+        def job(filler: Filler, token: CancelToken) -> list[Filled]:
+            if ranges is None:
+                marks = marked_holes(snapshot)
+            else:
+                marks = [Mark(hole_between(snapshot, start, end)) for start, end in sorted(set(ranges))]
+            return _filled(filler, snapshot, marks[:MOST_RANGES], ls.settings.fill_settings(1), token)
+
+        return await _changing(ls, opened, given, FILL_HOLES, job, "the document marks no hole")
+
+    @server.command(REWRITE)
+    async def rewrite_selection(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
+        opened, given = _opened(ls, argument)
+        start, end = _range(opened, given.get("range"))
+        if start == end:
+            raise JsonRpcInvalidParams("range is empty: select what is to be rewritten")
+        snapshot = opened.document
+
+        def job(filler: Filler, token: CancelToken) -> list[Filled]:
+            hole = hole_between(snapshot, start, end)
+            settings = ls.settings.fill_settings(1).with_(rewrite=True)
+            found = jobs.fill(filler, token, Place(snapshot, start, settings, hole))
+            same = found.text == snapshot.text[start:end]
+            return [Filled(Mark(hole), "" if same else found.text, found.confidence)]
+
+        return await _changing(ls, opened, given, REWRITE, job, "nothing is selected")
+
+    @server.command(ALTERNATIVES)
+    async def alternatives(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
+        opened, given = _opened(ls, argument)
+        count = given.get("count", ls.settings.alternatives)
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 16:
+            raise JsonRpcInvalidParams("count must be a whole number from 1 to 16")
+        offset = opened.offset(_position(given.get("position")))
+        place = Place(opened.document, offset, ls.settings.fill_settings(count))
+
+        def job(filler: Filler, token: CancelToken) -> Completion:
+            return jobs.fill(filler, token, place)
+
+        found = await ls.fills.run(ALTERNATIVES, opened.uri, Rank.ASKED, job)
+        where = _shown(types.Range(opened.position(offset), opened.position(offset)))
+        sure = {} if found is None else {a.text: a.confidence for a in reversed(found.alternatives)}
+        if found is not None:
+            sure[found.text] = found.confidence
+        texts = jobs.texts_of(found, count) if found is not None else []
+        return {"items": [{"text": text, "range": where, "confidence": round(sure[text], 4)} for text in texts]}
+
+    @server.command(DENOISE)
+    async def denoise(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
+        opened, given = _opened(ls, argument)
+        offset = opened.offset(_position(given.get("position")))
+        where = types.Range(opened.position(offset), opened.position(offset))
+        place = Place(opened.document, offset, ls.settings.fill_settings(1))
+        on_draft = drafts.sender(ls, given["uri"], where, given.get("token"))
+
+        def job(filler: Filler, token: CancelToken) -> Completion:
+            return jobs.fill(filler, token, place, on_draft)
+
+        found = await ls.fills.run(DENOISE, opened.uri, Rank.ASKED, job)
+        text, confidence, steps = (found.text, found.confidence, found.steps) if found else ("", 0.0, 0)
+        return {"text": text, "range": _shown(where), "confidence": round(confidence, 4), "steps": steps}
+
+    @server.command(inline_completion.ACCEPTED)
+    def accepted(ls: MidfillServer, argument: Any = None) -> None:
+        opened, given = _opened(ls, argument)
+        inline_completion.prepare(ls, opened.uri, _position(given.get("position")))
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=_KINDS))
+    def code_action(ls: MidfillServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+        opened = ls.offered(params.text_document.uri)
+        if opened is None or (params.context.only and not any(_wanted(kind) for kind in params.context.only)):
+            return []
+        uri = params.text_document.uri
+        actions = [_action("Midfill: fill all holes", FILL_HOLES, {"uri": uri})]
+        if params.range.start != params.range.end:
+            given = {"uri": uri, "range": _shown(params.range)}
+            actions.insert(0, _action("Midfill: rewrite the selection", REWRITE, given))
+        return actions
+
+
+_KINDS = [types.CodeActionKind.RefactorRewrite]
+
+
+def _wanted(kind: types.CodeActionKind | str) -> bool:
+    """Whether a client that asks for a kind of action would take ours: it, or one that it is part of."""
+    name = str(getattr(kind, "value", kind))
+    return name == "" or f"{types.CodeActionKind.RefactorRewrite.value}.".startswith(f"{name}.")
+
+
+def _action(title: str, command: str, argument: dict[str, Any]) -> types.CodeAction:
+    return types.CodeAction(
+        title=title,
+        kind=types.CodeActionKind.RefactorRewrite,
+        command=types.Command(title=title, command=command, arguments=[argument]),
+    )
+
+
+def _filled(filler: Filler, document, marks, settings, token: CancelToken) -> list[Filled]:
+    for event in fill_together(filler, document, marks, settings, token):
+        if isinstance(event, list):
+            return event
+    raise RuntimeError("a filler ended without completions")
+
+
+async def _changing(ls: MidfillServer, opened: OpenDocument, given: Mapping, kind: str, job, none: str) -> dict[str, Any]:
+    """Runs a job that changes the text, and has the client apply the edit, or hands the edit back."""
+    snapshot = opened.document
+    try:
+        found = await ls.fills.run(kind, opened.uri, Rank.ASKED, job)
+    except Outdated:
+        return {"holes": 0, "filled": 0, "applied": False, "message": "the document changed meanwhile"}
+    found = found or []
+    made = [one for one in found if one.text]
+    answer: dict[str, Any] = {"holes": len(found), "filled": len(made), "applied": False}
+    if not made:
+        answer["message"] = none if not found else "nothing was found that fits" + (
+            " better than what stands there" if kind == REWRITE else ""
+        )
+        return answer
+    answer["message"] = f"filled {len(made)} of {len(found)} holes" if kind == FILL_HOLES else "rewritten"
+    edit = _edit(ls, given["uri"], opened, made)
+    if given.get("apply") is False:
+        answer["edit"] = ls.protocol._converter.unstructure(edit)
+        return answer
+    if not ls.is_current(opened.uri, snapshot):
+        return answer | {"message": "the document changed meanwhile"}
+    try:
+        outcome = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit=edit, label="Midfill"))
+    except JsonRpcException as refused:
+        return answer | {"message": f"the editor refused the edit: {refused.message}"}
+    answer["applied"] = bool(outcome is not None and outcome.applied)
+    if not answer["applied"]:
+        answer["message"] = "the editor did not apply the edit"
+    return answer
+
+
+def _edit(ls: MidfillServer, uri: str, opened: OpenDocument, made: list[Filled]) -> types.WorkspaceEdit:
+    edits = [
+        types.TextEdit(
+            range=types.Range(opened.position(one.mark.hole.start), opened.position(one.mark.hole.end)),
+            new_text=one.text,
+        )
+        for one in made
+    ]
+    workspace = ls.client_capabilities.workspace
+    if workspace and workspace.workspace_edit and workspace.workspace_edit.document_changes:
+        of = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=opened.version)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=of, edits=list(edits))])
+    return types.WorkspaceEdit(changes={uri: edits})
+
+
+def _opened(ls: MidfillServer, argument: Any) -> tuple[OpenDocument, dict[str, Any]]:
+    if not isinstance(argument, dict) or not isinstance(argument.get("uri"), str):
+        raise JsonRpcInvalidParams("the argument must be one object with a uri")
+    opened = ls.store.find(argument["uri"])
+    if opened is None:
+        raise JsonRpcInvalidParams(f"{argument['uri']} is not open")
+    return opened, argument
+
+
+def _list(given: Mapping, key: str) -> list:
+    if not isinstance(given[key], list):
+        raise JsonRpcInvalidParams(f"{key} must be a list of ranges")
+    return given[key]
+
+
+def _range(opened: OpenDocument, value: Any) -> tuple[int, int]:
+    """Offsets of a range as the client has it, in order."""
+    if not isinstance(value, dict):
+        raise JsonRpcInvalidParams("a range must be an object with start and end")
+    first, last = sorted(opened.offset(_position(value.get(key))) for key in ("start", "end"))
+    return first, last
+
+
+def _position(value: Any) -> types.Position:
+    numbers = [value.get("line"), value.get("character")] if isinstance(value, dict) else []
+    if len(numbers) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
+        raise JsonRpcInvalidParams("a position must be an object with line and character")
+    return types.Position(*numbers)
+
+
+def _shown(range_: types.Range) -> dict[str, Any]:
+    return {
+        "start": {"line": range_.start.line, "character": range_.start.character},
+        "end": {"line": range_.end.line, "character": range_.end.character},
+    }
