@@ -8,22 +8,24 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
 from engine import completion as completions
-from engine import joint
+from engine import joint, rewrite
 from engine.canvas import Canvas, valid_text
 from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
-from engine.denoisers.base import Denoiser, Encoded, SuffixPlace
+from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, SuffixPlace
 from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
 from engine.hole import Hole
-from engine.sampler import Sampler, SamplerSettings
+from engine.sampler import Run, Sampler, SamplerSettings
 from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document
 from engine.together import Mark, Round
+from engine.tokenizer import Tokenizer
 
 MAX_CANDIDATES = 6  # canvases tried for one completion before the answer is empty
 
@@ -54,6 +56,19 @@ class _Job:
     settings: FillSettings
     cancel: CancelToken
     spent: _Spent
+
+
+@dataclass
+class _Writing:
+    """A candidate's first canvas on its way. past: its text has run past the hole's unit, the rest is not needed."""
+
+    variation: _Variation
+    sampler: Sampler
+    left: int
+    canvas: Canvas
+    run: Run
+    carry: Any = None
+    past: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,8 +108,12 @@ class DiffusionFiller:
         spent.check = (time.perf_counter() - begun) * 1000
         completer = Completer(document, hole, tree)
         found: list[Candidate] = []
+        side_by_side = (yield from self._denoise_many(job)) if settings.alternatives > 1 else []
         for number, variation in enumerate(self._variations(settings), start=1):
-            candidate = yield from self._denoise(job, variation, number)
+            if number <= len(side_by_side):
+                candidate = side_by_side[number - 1]
+            else:
+                candidate = yield from self._denoise(job, variation, number)
             begun = time.perf_counter()
             best = completer.offer(candidate) if candidate else None
             spent.check += (time.perf_counter() - begun) * 1000
@@ -102,8 +121,11 @@ class DiffusionFiller:
                 break  # the next ones are less sure
             if best and best.text not in [f.text for f in found]:
                 found.append(best)
+            if number < len(side_by_side):
+                continue  # it costs no step to look at what is there
             if len(found) >= settings.alternatives or (found and number >= 2 * settings.alternatives):
                 break
+        found = [*found[:1], *sorted(found[1:], key=lambda candidate: -candidate.confidence)][: settings.alternatives]
         if not found:
             begun = time.perf_counter()
             last = completer.last_resort()
@@ -144,26 +166,75 @@ class DiffusionFiller:
         yield from (_Variation(base, rank) for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)))
         yield _Variation(careful)
 
-    def _denoise(self, job: _Job, variation: _Variation, number: int) -> Generator[Draft, None, Candidate | None]:
+    def _denoise_many(self, job: _Job) -> Generator[Draft, None, list[Candidate | None]]:
+        """The first candidates in one batch: a canvas each for the first word's best tokens. Those whose first canvas is
+        not the end go on by themselves. Empty where the denoiser takes one canvas at a time."""
+        denoiser, traits, cancel, spent = self._denoiser, self._denoiser.traits, job.cancel, job.spent
+        if not isinstance(denoiser, BatchDenoiser):
+            return []
+        variations = list(self._variations(job.settings))[: 2 * job.settings.alternatives]
+        encoded = self._encode(job.prefix, job.suffix, cancel, spent)
+        writings = [self._begin(job, variation) for variation in variations]
+        while open_ := [w for w in writings if not w.run.finished and not w.past]:
+            cancel.check()
+            begun = time.perf_counter()
+            first = open_[0].run.step == 0
+            if first:  # all canvases are the same still
+                steps = [denoiser.step(encoded, open_[0].canvas, None)] * len(open_)
+            else:
+                steps = denoiser.step_many(encoded, [w.canvas for w in open_], [w.carry for w in open_])
+            for writing, step in zip(open_, steps, strict=True):
+                if first and writing.variation.rank:
+                    _force(writing.canvas, writing.sampler, step.logits, writing.variation.rank)
+                writing.carry = step.carry
+                writing.sampler.advance(writing.canvas, step.logits, writing.run)
+            spent.denoise += (time.perf_counter() - begun) * 1000
+            spent.steps += 1
+            for writing in open_:
+                text, slots = writing.canvas.draft(denoiser.tokenizer, traits.fill_end)
+                yield Draft(writing.run.step, 0, text, slots, writings.index(writing) + 1)
+                writing.past = self._runs_on(job, writing.canvas.tokens(traits.fill_end))
+        found = []
+        for number, writing in enumerate(writings, start=1):
+            found.append((yield from self._denoise(job, writing.variation, number, writing)))
+        return found
+
+    def _begin(self, job: _Job, variation: _Variation) -> _Writing:
+        """An empty first canvas."""
+        denoiser, traits, window = self._denoiser, self._denoiser.traits, job.window
+        pinned = () if traits.suffix is SuffixPlace.ENCODED else job.suffix[: traits.max_pinned]
+        sampler = self._sampler.with_settings(variation.settings)
+        # the remnant is typed again by the first slots, and so is not part of what the hole needs
+        left = job.budget + (len(denoiser.tokenizer.encode(window.remnant)) if window.remnant else 0)
+        required = window.remnant.encode("utf-8", errors="replace")
+        canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned, required)
+        return _Writing(variation, sampler, left, canvas, sampler.begin(canvas, job.settings.seed))
+
+    def _denoise(
+        self, job: _Job, variation: _Variation, number: int, writing: _Writing | None = None
+    ) -> Generator[Draft, None, Candidate | None]:
         """Denoises block after block until a fill end, the unit's end, the budget's end, or a cancel. Returns what
-        it wrote; None where that does not begin with the remnant."""
+        it wrote; None where that does not begin with the remnant. writing: a first canvas that was denoised already."""
         window, settings, cancel, spent = job.window, job.settings, job.cancel, job.spent
         denoiser, traits = self._denoiser, self._denoiser.traits
         tokenizer = denoiser.tokenizer
-        sampler = self._sampler.with_settings(variation.settings)
-        pinned = () if traits.suffix is SuffixPlace.ENCODED else job.suffix[: traits.max_pinned]
-        required = window.remnant.encode("utf-8", errors="replace")
-        # the remnant is typed again by the first slots, and so is not part of what the hole needs
-        left = job.budget + (len(tokenizer.encode(window.remnant)) if window.remnant else 0)
+        stood = _standing(job, tokenizer) if settings.rewrite and not variation.rank else []
+        first = writing or self._begin(job, variation)
+        sampler, left, pinned = first.sampler, first.left, first.canvas.pinned
         written: list[int] = []
         confidences: list[float] = []
         block = 0
         while left > 0:
-            encoded = self._encode(job.prefix + written, job.suffix, cancel, spent)
-            canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned, required)
-            run = sampler.begin(canvas, settings.seed)
-            carry = None
-            while not run.finished:
+            if block == 0:
+                canvas, run, carry, past = first.canvas, first.run, first.carry, first.past
+            else:
+                canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned)
+                run, carry, past = sampler.begin(canvas, settings.seed), None, False
+            if not run.finished and not past:
+                encoded = self._encode(job.prefix + written, job.suffix, cancel, spent)
+            if here := stood[block * traits.max_slots :][: len(canvas)]:
+                spent.steps += rewrite.seed(canvas, here, denoiser, encoded, sampler, cancel.check)
+            while not run.finished and not past:
                 cancel.check()
                 begun = time.perf_counter()
                 step = denoiser.step(encoded, canvas, carry)
@@ -175,15 +246,14 @@ class DiffusionFiller:
                 spent.steps += 1
                 text, slots = canvas.draft(tokenizer, traits.fill_end)
                 yield Draft(run.step, block, self._text(window, written) + text, slots, number)
-                if self._runs_on(job, written + canvas.tokens(traits.fill_end)):
-                    break
+                past = self._runs_on(job, written + canvas.tokens(traits.fill_end))
             tokens = canvas.tokens(traits.fill_end)
             confidences += canvas.confidence[: min(len(tokens) + 1, len(canvas))].tolist()
             written += tokens
             left -= len(canvas)
-            if not run.finished or len(tokens) < len(canvas):
+            if past or not run.finished or len(tokens) < len(canvas):
                 break
-            required, block = b"", block + 1
+            block += 1
         whole = self._decoded(window, written)
         if whole is None:
             return None  # the canvas was too short to type the remnant again
@@ -214,6 +284,12 @@ class DiffusionFiller:
 
     def _text(self, window: Window, written: list[int]) -> str:
         return self._denoiser.tokenizer.decode(written).removeprefix(window.remnant) if written else ""
+
+
+def _standing(job: _Job, tokenizer: Tokenizer) -> list[int]:
+    """The tokens of what stands in the hole, behind those of the remnant."""
+    text = job.document.text[job.hole.start : job.hole.end].replace("\r\n", "\n").replace("\r", "\n")
+    return tokenizer.encode(job.window.remnant + text)
 
 
 def _force(canvas: Canvas, sampler: Sampler, logits: torch.Tensor, rank: int) -> None:

@@ -7,6 +7,7 @@ it has become. Imports no torch.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -64,7 +65,7 @@ def fill_together(
 
     Raises `Cancelled`; `BadInput` where marks overlap or are not in order.
     """
-    for first, second in zip(marks, marks[1:], strict=False):
+    for first, second in itertools.pairwise(marks):
         if second.hole.start < first.hole.end or second.hole.start == first.hole.start:
             raise BadInput("holes that are filled together must be in order and must not overlap")
     drafts: list[Candidate | None] = [None] * len(marks)

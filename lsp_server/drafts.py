@@ -49,5 +49,3 @@ def sender(server: MidfillServer, uri: str, range_: types.Range, token: object =
             loop.call_soon_threadsafe(send, message)
 
     return on_draft
-
-

@@ -50,5 +50,3 @@ def still_fitting(document: Document, offset: int, texts: Sequence[str]) -> list
     hole = hole_at(document, offset, tree)
     found = (completions.filters(document, hole, text, tree) for text in texts)
     return [text for text in dict.fromkeys(found) if text]
-
-

@@ -25,7 +25,7 @@ LAYERS = [
     ("canvas",),
     ("denoisers",),
     ("sampler",),
-    ("joint", "diffusion", "left_to_right", "infill"),
+    ("joint", "rewrite", "diffusion", "left_to_right", "infill"),
     ("check",),
     ("training",),
 ]

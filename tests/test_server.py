@@ -136,7 +136,9 @@ def test_a_selected_item_is_extended_in_its_own_range(filler: Gated, client: Cli
     client.initialize()
     client.open("import os\nos.pa\n")
     selected = {"range": range_((1, 3), (1, 5)), "text": "path."}
-    assert shown(client.inline(1, 5, selected=selected)) == [{"insertText": "path.filled", "range": range_((1, 3), (1, 5))}]
+    assert shown(client.inline(1, 5, selected=selected)) == [
+        {"insertText": "path.filled", "range": range_((1, 3), (1, 5))}
+    ]
     document, hole, _ = filler.begun[0]
     assert document.text == "import os\nos.path.\n" and hole.start == len("import os\nos.path.")
 

@@ -73,7 +73,9 @@ def test_no_entries_remember_nothing() -> None:
     assert found(offered("x = ¦", "1", entries=0), "x = ¦") == ()
 
 
-@given(st.text("ab\n (", max_size=30), st.text("ab\n )", max_size=30), st.text("ab\n", min_size=1, max_size=20), st.data())
+@given(
+    st.text("ab\n (", max_size=30), st.text("ab\n )", max_size=30), st.text("ab\n", min_size=1, max_size=20), st.data()
+)
 def test_what_is_typed_and_what_is_left_are_the_offer(before: str, after: str, text: str, data: st.DataObject) -> None:
     offers = Offers(4)
     offers.add(URI, 0, Document(before + after), len(before), [text])

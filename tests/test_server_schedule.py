@@ -66,9 +66,7 @@ async def queue(scheduler: Scheduler, log: Log, *jobs: tuple[str, Rank, str]) ->
 
 def test_who_asked_goes_before_who_typed_and_ahead_comes_last() -> None:
     async def test(scheduler: Scheduler, log: Log) -> None:
-        await queue(
-            scheduler, log, ("a", Rank.AHEAD, "ahead"), ("a", Rank.TYPED, "typed"), ("b", Rank.ASKED, "asked")
-        )
+        await queue(scheduler, log, ("a", Rank.AHEAD, "ahead"), ("a", Rank.TYPED, "typed"), ("b", Rank.ASKED, "asked"))
         assert log.names == ["asked", "typed", "ahead"]
 
     run(test)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -66,6 +67,15 @@ class Step:
     logits: Tensor
     edits: tuple[Any, ...] = field(default=())
     carry: Any = None
+
+
+@runtime_checkable
+class BatchDenoiser(Protocol):
+    """A denoiser that can score several canvases of one size in one pass."""
+
+    def step_many(self, encoded: Encoded, canvases: Sequence[Canvas], carries: Sequence[Any]) -> list[Step]:
+        """What `step` gives for each canvas."""
+        ...
 
 
 class Denoiser(Protocol):

@@ -7,6 +7,7 @@ the canvas as its anchor. After BD3-LM (arXiv 2503.09573) and Fast-dLLM v2 (arXi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -96,17 +97,29 @@ class BlockCausalDenoiser:
     @torch.inference_mode()
     def step(self, encoded: Encoded, canvas: Canvas, carry: Any = None) -> Step:
         """One pass over anchor, slots and pinned tokens; logits of the slots alone. Only the canvas is computed."""
-        size = len(canvas)
+        x, at = self._embedded(encoded, canvas), self._cache.prefix_end
+        positions = torch.arange(at, at + len(x), device=self.device)
+        view = self._cache.view(at, self._cache.suffix_start)
+        hidden = self._model(x[None], positions, view, None, self._adapter)[0, : len(canvas)]
+        return Step(self._model.logits(hidden))
+
+    @torch.inference_mode()
+    def step_many(self, encoded: Encoded, canvases: Sequence[Canvas], carries: Sequence[Any]) -> list[Step]:
+        """`step` for several canvases of one size over the same context, in one pass."""
+        x = torch.stack([self._embedded(encoded, canvas) for canvas in canvases])
+        at = self._cache.prefix_end
+        positions = torch.arange(at, at + x.shape[1], device=self.device)
+        view = self._cache.shared_view(at, self._cache.suffix_start)
+        hidden = self._model(x, positions, view, None, self._adapter)[:, : len(canvases[0])]
+        return [Step(logits) for logits in self._model.logits(hidden)]
+
+    def _embedded(self, encoded: Encoded, canvas: Canvas) -> Tensor:
+        """Anchor, slots (noise where undecided) and pinned tokens, [1 + slots + pinned, h]."""
         anchor = torch.tensor([encoded.state], device=self.device)
         pinned = torch.tensor(canvas.pinned, dtype=torch.long, device=self.device)
         x = self._model.embed(torch.cat((anchor, canvas.slots, pinned)))
-        noisy = ~canvas.decided
-        x[1 : 1 + size][noisy] = self._noise().to(x.dtype)
-        at = self._cache.prefix_end
-        positions = torch.arange(at, at + len(x), device=self.device)
-        view = self._cache.view(at, self._cache.suffix_start)
-        hidden = self._model(x[None], positions, view, None, self._adapter)[0, :size]
-        return Step(self._model.logits(hidden))
+        x[1 : 1 + len(canvas)][~canvas.decided] = self._noise().to(x.dtype)
+        return x
 
     def _noise(self) -> Tensor:
         if self._adapter is not None:

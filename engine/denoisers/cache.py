@@ -39,6 +39,10 @@ class Cache:
         """Writes behind place `at`, and lets what is written see the places from `attend_from` on."""
         return View(self._layers, at, attend_from)
 
+    def shared_view(self, at: int, attend_from: int) -> SharedView:
+        """As `view`, for several canvases side by side: what they write is kept for this pass alone."""
+        return SharedView(self._layers, at, attend_from)
+
     @property
     def prefix_end(self) -> int:
         return MAX_SUFFIX + len(self.prefix)
@@ -69,3 +73,14 @@ class View:
         buffer[0, :, :, self._at : end] = keys
         buffer[1, :, :, self._at : end] = values
         return buffer[0, :, :, self._from : end], buffer[1, :, :, self._from : end]
+
+
+class SharedView:
+    """One forward pass of B canvases over one cache (a `Past`): keys and values [B, K, n, d] stand behind the cached ones."""
+
+    def __init__(self, layers: list[Tensor], at: int, attend_from: int) -> None:
+        self._layers, self._at, self._from = layers, at, attend_from
+
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        before = self._layers[layer][:, :, :, self._from : self._at].expand(-1, keys.shape[0], -1, -1, -1)
+        return torch.cat((before[0], keys), 2), torch.cat((before[1], values), 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -31,7 +31,9 @@ def register(server: MidfillServer) -> None:
     @server.command(FILL_HOLES)
     async def fill_holes(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
         opened, given = _opened(ls, argument)
-        ranges = [_range(opened, found) for found in _list(given, "ranges")] if given.get("ranges") is not None else None
+        ranges = (
+            [_range(opened, found) for found in _list(given, "ranges")] if given.get("ranges") is not None else None
+        )
         snapshot = opened.document
 
         def job(filler: Filler, token: CancelToken) -> list[Filled]:
@@ -137,7 +139,9 @@ def _filled(filler: Filler, document, marks, settings, token: CancelToken) -> li
     raise RuntimeError("a filler ended without completions")
 
 
-async def _changing(ls: MidfillServer, opened: OpenDocument, given: Mapping, kind: str, job, none: str) -> dict[str, Any]:
+async def _changing(
+    ls: MidfillServer, opened: OpenDocument, given: Mapping, kind: str, job, none: str
+) -> dict[str, Any]:
     """Runs a job that changes the text, and has the client apply the edit, or hands the edit back."""
     snapshot = opened.document
     try:
@@ -148,8 +152,10 @@ async def _changing(ls: MidfillServer, opened: OpenDocument, given: Mapping, kin
     made = [one for one in found if one.text]
     answer: dict[str, Any] = {"holes": len(found), "filled": len(made), "applied": False}
     if not made:
-        answer["message"] = none if not found else "nothing was found that fits" + (
-            " better than what stands there" if kind == REWRITE else ""
+        answer["message"] = (
+            none
+            if not found
+            else "nothing was found that fits" + (" better than what stands there" if kind == REWRITE else "")
         )
         return answer
     answer["message"] = f"filled {len(made)} of {len(found)} holes" if kind == FILL_HOLES else "rewritten"
@@ -208,10 +214,14 @@ def _range(opened: OpenDocument, value: Any) -> tuple[int, int]:
 
 
 def _position(value: Any) -> types.Position:
-    numbers = [value.get("line"), value.get("character")] if isinstance(value, dict) else []
-    if len(numbers) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
+    line, column = (value.get("line"), value.get("character")) if isinstance(value, dict) else (None, None)
+    if not (_is_count(line) and _is_count(column)):
         raise JsonRpcInvalidParams("a position must be an object with line and character")
-    return types.Position(*numbers)
+    return types.Position(line, column)
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _shown(range_: types.Range) -> dict[str, Any]:

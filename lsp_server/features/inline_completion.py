@@ -46,7 +46,12 @@ def register(server: MidfillServer) -> None:
         invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
         on_draft = drafts.sender(ls, uri, answer.range) if ls.settings.drafts else None
         texts = await find_texts(
-            ls, uri, answer.place, Rank.ASKED if invoked else Rank.TYPED, types.TEXT_DOCUMENT_INLINE_COMPLETION, on_draft
+            ls,
+            uri,
+            answer.place,
+            Rank.ASKED if invoked else Rank.TYPED,
+            types.TEXT_DOCUMENT_INLINE_COMPLETION,
+            on_draft,
         )
         return [_item(uri, opened, answer, text) for text in texts[: answer.place.settings.alternatives]]
 
