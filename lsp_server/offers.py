@@ -19,13 +19,15 @@ _MOST_CLOSERS = 4
 
 @dataclass(frozen=True)
 class Offer:
-    """Texts, best first, for a place in a document; `choice`: whatever else they depend on (model, settings)."""
+    """Texts, best first, for a place in a document; `choice`: whatever else they depend on (model, settings); `asked`: how
+    many were looked for, of which fewer may have been found."""
 
     uri: str
     choice: object
     before: str
     after: str
     texts: tuple[str, ...]
+    asked: int
 
 
 class Offers:
@@ -40,17 +42,22 @@ class Offers:
     def resize(self, entries: int) -> None:
         self._ring = deque(self._ring, maxlen=entries)
 
-    def add(self, uri: str, choice: object, document: Document, offset: int, texts: Sequence[str]) -> None:
+    def add(
+        self, uri: str, choice: object, document: Document, offset: int, texts: Sequence[str], asked: int = 1
+    ) -> None:
         before, after = _around(document, offset)
-        self._ring.append(Offer(uri, choice, before, after, tuple(texts)))
+        self._ring.append(Offer(uri, choice, before, after, tuple(texts), asked))
 
-    def find(self, uri: str, choice: object, document: Document, offset: int) -> tuple[str, ...]:
-        """What is left of the newest offer that the text before the cursor has gone into; none where there is none."""
+    def find(self, uri: str, choice: object, document: Document, offset: int, asked: int = 1) -> tuple[str, ...]:
+        """What is left of the newest offer that the text before the cursor has gone into; none where there is none.
+
+        An offer for which fewer were looked for than are `asked` for now does not count.
+        """
         before, after = _around(document, offset)
         # one offer may have been made where another is typed into, so more than its own reach is looked at
         reach = document.text[max(0, offset - 2 * BEFORE) : offset]
         for offer in reversed(self._ring):
-            if offer.uri == uri and offer.choice == choice and _follows(after, offer.after):
+            if (offer.uri, offer.choice) == (uri, choice) and offer.asked >= asked and _follows(after, offer.after):
                 left = tuple(dict.fromkeys(text for text in _left(offer, before, reach) if text))
                 if left:
                     return left

@@ -164,7 +164,13 @@ class Client:
         message = self.wait(lambda message: "method" not in message and message["id"] == request_id)
         method = self._methods.get(request_id)
         if "result" in message and method is not None:
-            _check_round_trip(message, types.METHOD_TO_TYPES[method][1])
+            if (
+                method == "textDocument/codeAction"
+            ):  # lsprotocol takes an action for a command, which may stand there, too
+                for action in message["result"]:
+                    assert _CONVERTER.unstructure(_CONVERTER.structure(action, types.CodeAction)) == action
+            else:
+                _check_round_trip(message, types.METHOD_TO_TYPES[method][1])
             if method == INLINE:
                 jsonschema.validate(message["result"], INLINE_RESULT_SCHEMA)
         return message
@@ -244,7 +250,8 @@ class Client:
                         _check_round_trip(message, types.METHOD_TO_TYPES[message["method"]][0])
                     if "id" in message:
                         refused = {"error": {"code": -32601, "message": "no"}}
-                        answer = refused if message["method"] in self.refuses else {"result": None}
+                        result = {"applied": False} if message["method"] == "workspace/applyEdit" else None
+                        answer = refused if message["method"] in self.refuses else {"result": result}
                         self.send({"id": message["id"], **answer})
                 with self._news:
                     self.messages.append(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
@@ -25,6 +26,7 @@ REWRITE = "midfill.rewriteSelection"
 ALTERNATIVES = "midfill.alternatives"
 DENOISE = "midfill.denoise"
 MOST_RANGES = 64  # filled together
+_PATIENCE = 60.0  # seconds for the editor to apply an edit; a person may be asked first
 
 
 def register(server: MidfillServer) -> None:
@@ -166,7 +168,10 @@ async def _changing(
     if not ls.is_current(opened.uri, snapshot):
         return answer | {"message": "the document changed meanwhile"}
     try:
-        outcome = await ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit=edit, label="Midfill"))
+        asked = ls.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit=edit, label="Midfill"))
+        outcome = await asyncio.wait_for(asked, _PATIENCE)
+    except TimeoutError:
+        return answer | {"message": "the editor did not say whether it applied the edit"}
     except JsonRpcException as refused:
         return answer | {"message": f"the editor refused the edit: {refused.message}"}
     answer["applied"] = bool(outcome is not None and outcome.applied)

@@ -62,16 +62,11 @@ async def find_texts(
     """Texts for a place, best first: what is left of an earlier offer, else what the model finds, which is remembered."""
     choice = ls.settings.offer_choice()
     wanted = place.settings.alternatives
-    offered = ls.offers.find(uri, choice, place.document, place.offset)
-    if offered and wanted == 1:
-        offered = offered[:1]
+    offered = ls.offers.find(uri, choice, place.document, place.offset, wanted)[:wanted]
 
     def job(filler: Filler, token: CancelToken) -> tuple[list[str], bool]:
-        # by hand, more is wanted than the one text that typing brought
-        if offered and (wanted == 1 or len(offered) > 1):
-            left = jobs.still_fitting(place.document, place.offset, offered)
-            if left:
-                return left, True
+        if offered and (left := jobs.still_fitting(place.document, place.offset, offered)):
+            return left, True
         return jobs.texts_of(jobs.fill(filler, token, place, on_draft), wanted), False
 
     delay = ls.settings.debounce / 1000 if rank is Rank.TYPED and not offered else 0.0
@@ -80,7 +75,7 @@ async def find_texts(
         return []
     texts, again = found
     if texts and not again:
-        ls.offers.add(uri, choice, place.document, place.offset, texts)
+        ls.offers.add(uri, choice, place.document, place.offset, texts, wanted)
     return texts
 
 
