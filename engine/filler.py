@@ -117,7 +117,7 @@ class Completion:
     start, end: offsets in code points into the document (the hole's own range). confidence: mean over the
     decided slots that the text is made of. steps: denoising steps run. tokens: slots that the text came from.
     cached_tokens: how many of the encoded tokens were found in the cache.
-    encoded_tokens: how many tokens were to be encoded in all (cached ones included).
+    encoded_tokens: how many tokens were to be encoded in all (cached ones included). why: of an empty text, in a few words.
     """
 
     text: str
@@ -130,6 +130,7 @@ class Completion:
     encoded_tokens: int = 0
     ms: Timing = field(default_factory=Timing)
     alternatives: tuple[Alternative, ...] = ()
+    why: str = ""
 
     def apply(self, text: str) -> str:
         """The document's text with the completion in place."""

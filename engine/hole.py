@@ -61,13 +61,26 @@ def hole_at(document: Document, offset: int, tree: SyntaxTree | None = None) -> 
 def hole_between(document: Document, start: int, end: int, tree: SyntaxTree | None = None) -> Hole:
     """The hole of a selected range: its text is what is replaced. An empty range is a cursor.
 
-    Raises `BadInput` where the range is outside the document or runs backwards.
+    Of whole lines, the first one's indentation and the last one's break stay as they are, and a block is filled; of part
+    of a line between brackets, an expression. Raises `BadInput` where the range is outside the document or runs backwards.
     """
     if start == end:
         return hole_at(document, start, tree)
     _check(document, start, end)
     least, most = SELECTION_SLOTS
     slots = min(most, max(least, (end - start) // CHARACTERS_A_TOKEN + 8))
+    lines = document.lines
+    line = lines.line_at(start)
+    lead = document.text[lines.line_start(line) : start]
+    selected = document.text[start:end]
+    code = selected.strip()
+    if code and not lead.strip():
+        inner_start = start + len(selected) - len(selected.lstrip(" \t"))
+        inner_end = start + len(selected.rstrip())
+        if inner_start < inner_end and inner_end == lines.line_end(lines.line_at(inner_end)):
+            region = (tree or tree_of(document)).region(inner_start)
+            if region is Region.CODE and lines.line_at(inner_start) == line:
+                return Hole(inner_start, inner_end, HoleKind.BLOCK, slots)
     return Hole(start, end, HoleKind.SELECTION, slots)
 
 

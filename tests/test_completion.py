@@ -46,7 +46,7 @@ def test_case(path):
     hole = hole_at(document, start) if start == end else hole_between(document, start, end)
     found = complete(document, hole, [Candidate(c, 0.5) for c in candidates])
     text = found.text if found else ""
-    assert document.text[:start] + "«" + text + "»" + document.text[end:] == expected
+    assert document.text[: hole.start] + "«" + text + "»" + document.text[hole.end :] == expected
 
 
 def test_a_further_candidate_is_asked_for_only_when_the_first_fails():

@@ -56,7 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--steps", type=int, metavar="N", help="at most N denoising steps a canvas (default: the model's)")
     how.add_argument("--seed", type=seed, default=0, metavar="N", help="of the sampler (default: 0)")
     how.add_argument(
-        "--min-confidence", type=float, default=0.0, metavar="X", help="from 0 to 1: rather nothing than less sure"
+        "--min-confidence",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="from 0 to 1: rather nothing than less sure (default: 0)"
     )
     model.add_arguments(parser)
 
@@ -64,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Returns 0, or 1 where nothing could be filled. Raises `BadInput` and `ModelUnavailable`."""
     # What can be wrong with the input is found before the model, which takes seconds, is loaded.
+    from engine.syntax.languages import PLAINTEXT
+
     target = parse_target(options.target)
     settings = _settings(options)
     document = _document(target, options)
@@ -76,9 +82,12 @@ def run(options: argparse.Namespace) -> int:
         replace_text(target.name, document.text, completion.apply(document.text))
     _print(options, target, document, hole, filler, completion)
     if completion.text:
+        if document.language == PLAINTEXT and options.language is None:
+            output.flush()
+            output.say(f"{target.name} is taken for plain text, so no syntax was checked: name its --language")
         return 0
     output.flush()
-    output.say(f"nothing could be filled at {target}: no completion that fits was found")
+    output.say(f"nothing could be filled at {target}: {completion.why or 'no completion that fits was found'}")
     return 1
 
 
@@ -133,14 +142,21 @@ def _fill(
     screen = _screen(options) if options.show_steps else None
     if screen:
         screen.line(screen.paint(f"{target}: {hole.kind.replace('_', ' ')}, filled by {filler.name}", "title"))
-    blocks, candidate = 0, 1
+    ticker = output.Ticker()
+    blocks, candidate, steps = 0, 1, 0
     for event in filler.fill(document, hole, settings, CancelToken()):
         if isinstance(event, Completion):
+            ticker.close()
             return event
+        steps += 1
+        if screen is None:
+            ticker.show(f"denoising: step {steps}" + (f", try {event.candidate}" if event.candidate > 1 else ""))
         if screen:
+            if steps == 1:
+                view.show_legend(screen)
             if event.candidate != candidate:
                 candidate = event.candidate
-                screen.line(screen.paint("another canvas, beginning with another word:", "faint"))
+                screen.line(screen.paint("that did not fit, or more was asked for: another canvas, beginning with another word", "faint"))
             blocks = max(blocks, event.block)
             view.show_draft(screen, event, named_block=blocks > 0)
     raise RuntimeError("the filler ended without a completion")
@@ -166,9 +182,9 @@ def _print(
     elif not completion.text:
         return
     elif options.diff:
-        from lsp_server.cli.patch import unified_diff
+        from lsp_server.cli.patch import patch_name, unified_diff
 
-        output.write(unified_diff(document.text, completion, target.name))
+        output.write(unified_diff(document.text, completion, patch_name(target.name)))
     elif options.alternatives > 1:
         found = [(completion.text, completion.confidence)]
         found += [(other.text, other.confidence) for other in completion.alternatives]

@@ -42,6 +42,7 @@ exit codes:
   0  done                       1  nothing could be filled
   2  bad usage or input         3  the model cannot be loaded
   70 unexpected error           130 interrupted
+  141 the reader of the output went away
 
 environment:
   MIDFILL_DEBUG=1   as --debug: show tracebacks
@@ -80,7 +81,7 @@ def build_parser(arguments: Sequence[str] = tuple(COMMANDS)) -> argparse.Argumen
         command = commands.add_parser(
             name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
-        if name in arguments:
+        if name in arguments:  # an error of the command's options names the command's own help
             module = importlib.import_module(f"lsp_server.cli.{name}")
             module.add_arguments(command)
             command.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -119,9 +120,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        options = build_parser(arguments).parse_args(marked(arguments))
+        options, unknown = build_parser(arguments).parse_known_args(marked(arguments))
     except SystemExit as done:  # --help and --version
         return int(done.code or 0)
+    if unknown:
+        wrong = " ".join(unknown).replace(STANDARD_INPUT, "-")
+        more = ": one hole at a time" if options.command == "fill" and not unknown[0].startswith("-") else ""
+        raise BadInput(f"unrecognized arguments: {wrong}{more} (see `midfill {options.command} --help`)")
     return options.run(options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from engine.filler import Completion
 
@@ -37,6 +38,21 @@ def unified_diff(text: str, completion: Completion, path: str) -> str:
     )
     marked = [(" ", before), ("-", removed), ("+", added), (" ", after)]
     return header + "".join(_marked(mark, line) for mark, lines in marked for line in lines)
+
+
+def patch_name(path: str) -> str:
+    """A file's name as a patch should have it: from its repository's root, so that `git apply` finds it there; without a
+    repository, from the working directory, or whole where it is not below that."""
+    if path == "-":
+        return "stdin"
+    whole = Path(path).absolute()
+    for folder in whole.parents:
+        if (folder / ".git").exists():
+            return whole.relative_to(folder).as_posix()
+    try:
+        return whole.relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path
 
 
 def _span(start: int, count: int) -> str:

@@ -15,6 +15,7 @@ STANDARD_INPUT = "\0"
 _NUMBER = r"([0-9]{1,12})"
 # The path takes all it can, so that the position is what stands at the right end: paths may hold colons.
 _RANGE = re.compile(rf"(?s)(.+):{_NUMBER}:{_NUMBER}-{_NUMBER}:{_NUMBER}")
+_LINE_ONLY = re.compile(rf"(?s)(.+):{_NUMBER}")
 _CURSOR = re.compile(rf"(?s)(.+):{_NUMBER}:{_NUMBER}")
 
 
@@ -53,7 +54,8 @@ def parse_target(text: str) -> Target:
     text = "-" + text[1:] if text.startswith(STANDARD_INPUT) else text
     found = _RANGE.fullmatch(text) or _CURSOR.fullmatch(text)
     if found is None:
-        raise BadInput(f"a hole is PATH:LINE:COL or PATH:L1:C1-L2:C2, not {text!r}")
+        hint = ": the column is missing" if _LINE_ONLY.fullmatch(text) else ""
+        raise BadInput(f"a hole is PATH:LINE:COL or PATH:L1:C1-L2:C2, not {text!r}{hint}")
     path, *numbers = found.groups()
     places = [int(number) for number in numbers]
     if 0 in places:

@@ -15,6 +15,21 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 Piece = tuple[str, str]  # text, style
 
 
+def show_legend(screen: Screen) -> None:
+    """What the lines of `show_draft` mean."""
+    sure, likely, doubtful = (screen.paint(word, style) for word, style in _LEGEND)
+    by = f"; {sure}, {likely}, {doubtful}" if screen.colour else ""
+    screen.line(
+        screen.paint("slots decided of all | the draft, `", "faint")
+        + "·"
+        + screen.paint("` for an undecided slot; what runs past the hole is cut off at the end", "faint")
+        + by
+    )
+
+
+_LEGEND = ((f"sure from {SURE}", "sure"), (f"likely from {LIKELY}", "likely"), ("doubtful", "doubtful"))
+
+
 def show_draft(screen: Screen, draft: Draft, named_block: bool = False) -> None:
     """One step, with slots decided of all: a slot's colour tells its confidence, a dot is an undecided one."""
     total = len(draft.slots)
