@@ -144,9 +144,14 @@ def test_steps_are_shown_in_plain_lines(source: Path) -> None:
     ran = midfill("fill", f"{source}:2:12", "--show-steps", *model)
     lines = ran.out.decode().split("\n")
     assert lines[0].endswith(":2:12: rest of line, filled by scripted")
-    assert lines[1].startswith("slots decided of all") and lines[2:6] == ["step  1 1/1 │ a", "step  2 1/1 │ a +", "            │   b", ""]
-    assert lines[5:9] == ["  1 │ def add(a, b):", "> 2 │     return a +", "> 3 │   b␛", "  4 │ # 😀␌ end"]
-    assert "tokens in 2 steps, confidence 0.90" in lines[10]
+    assert lines[1].startswith("slots decided of all") and lines[2:6] == [
+        "step  1 1/1 │ a",
+        "step  2 1/1 │ a +",
+        "            │   b",
+        "",
+    ]
+    assert lines[6:10] == ["  1 │ def add(a, b):", "> 2 │     return a +", "> 3 │   b␛", "  4 │ # 😀␌ end"]
+    assert "tokens in 2 steps, confidence 0.90" in lines[11]
 
 
 def test_colour_is_for_terminals_that_want_it(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
