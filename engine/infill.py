@@ -67,6 +67,25 @@ def load_baseline(*, device: str = "auto", precision: str = "auto", threads: int
     return LeftToRightFiller("ar", model, tokenizer, START, frozenset(range(LAST_CONTROL + 1)))
 
 
+def load_embedded_base(
+    *, device: str = "auto", precision: str = "auto", threads: int | None = None
+) -> LeftToRightFiller:
+    """The embedded model's own weights without what makes them a denoiser, left to right, to compare speed with.
+
+    Raises `ModelUnavailable` where they are missing.
+    """
+    where, dtype = _torch(device, precision, threads)
+    from engine.denoisers.loading import read_description
+    from engine.denoisers.weights import load_base, read_config
+    from engine.left_to_right import LeftToRightFiller
+    from engine.tokenizer import Tokenizer
+
+    folder = _folder(EMBEDDED)
+    description = read_description(folder, read_config(folder))
+    model, tokenizer = load_base(folder, dtype).to(where), Tokenizer(folder / "tokenizer.json")
+    return LeftToRightFiller("left to right", model, tokenizer, description.start, frozenset(description.control))
+
+
 def describe(
     model: str = EMBEDDED, *, device: str = "auto", precision: str = "auto", threads: int | None = None
 ) -> dict[str, Any]:

@@ -179,9 +179,8 @@ def read_document(path: str | Path, language: str | None = None) -> Document:
 def _line_starts(text: str) -> list[int]:
     if text.count("\r") == text.count("\r\n"):
         # Every break ends in \n, so splitting there, at C speed, finds all of them.
-        starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
-        starts.pop()
-        return starts
+        ends = accumulate(map(len, text.split("\n")[:-1]))
+        return [0, *(end + breaks for breaks, end in enumerate(ends, start=1))]
     return [0, *(match.end() for match in _BREAK.finditer(text))]
 
 

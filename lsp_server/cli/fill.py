@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="X",
-        help="from 0 to 1: rather nothing than less sure (default: 0)"
+        help="from 0 to 1: rather nothing than less sure (default: 0)",
     )
     model.add_arguments(parser)
 
@@ -143,12 +143,11 @@ def _fill(
     if screen:
         screen.line(screen.paint(f"{target}: {hole.kind.replace('_', ' ')}, filled by {filler.name}", "title"))
     ticker = output.Ticker()
-    blocks, candidate, steps = 0, 1, 0
-    for event in filler.fill(document, hole, settings, CancelToken()):
+    blocks, candidate = 0, 1
+    for steps, event in enumerate(filler.fill(document, hole, settings, CancelToken()), start=1):
         if isinstance(event, Completion):
             ticker.close()
             return event
-        steps += 1
         if screen is None:
             ticker.show(f"denoising: step {steps}" + (f", try {event.candidate}" if event.candidate > 1 else ""))
         if screen:
@@ -156,7 +155,11 @@ def _fill(
                 view.show_legend(screen)
             if event.candidate != candidate:
                 candidate = event.candidate
-                screen.line(screen.paint("that did not fit, or more was asked for: another canvas, beginning with another word", "faint"))
+                screen.line(
+                    screen.paint(
+                        "that did not fit, or more was asked for: another canvas, beginning with another word", "faint"
+                    )
+                )
             blocks = max(blocks, event.block)
             view.show_draft(screen, event, named_block=blocks > 0)
     raise RuntimeError("the filler ended without a completion")
