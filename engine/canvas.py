@@ -25,6 +25,7 @@ class Canvas:
     pinned: the start of the suffix behind the slots, for denoisers that want it there; never altered.
     required: bytes that the canvas's text has to begin with (the remnant of a half-typed word).
     revoked: [n], how often each slot was put back to noise.
+    answer: [n], the best token of every slot after the last step, where that is not what the slots hold (uniform noise).
     """
 
     slots: Tensor
@@ -34,6 +35,7 @@ class Canvas:
     pinned: tuple[int, ...] = ()
     required: bytes = b""
     forced: dict[int, int] = field(default_factory=dict)
+    answer: Tensor | None = None
 
     @staticmethod
     def empty(size: int, device: torch.device, pinned: Sequence[int] = (), required: bytes = b"") -> Canvas:
@@ -51,13 +53,18 @@ class Canvas:
         return len(self.slots)
 
     @property
+    def shown(self) -> Tensor:
+        """[n]: what a person is shown of each decided slot."""
+        return self.slots if self.answer is None else self.answer
+
+    @property
     def finished(self) -> bool:
         return bool(self.decided.all())
 
     def tokens(self, fill_end: int) -> list[int]:
         """The decided tokens up to the fill end or the first undecided slot."""
         found: list[int] = []
-        for token, decided in zip(self.slots.tolist(), self.decided.tolist(), strict=True):
+        for token, decided in zip(self.shown.tolist(), self.decided.tolist(), strict=True):
             if not decided or token == fill_end:
                 break
             found.append(token)
@@ -72,7 +79,7 @@ class Canvas:
         """The text a person would see after this step, undecided slots as a dot, and each slot by itself."""
         slots = []
         for token, decided, confidence in zip(
-            self.slots.tolist(), self.decided.tolist(), self.confidence.tolist(), strict=True
+            self.shown.tolist(), self.decided.tolist(), self.confidence.tolist(), strict=True
         ):
             if decided and token == fill_end:
                 break

@@ -17,7 +17,7 @@ from engine import joint, rewrite
 from engine.canvas import Canvas, valid_text
 from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
-from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, SuffixPlace
+from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, Noise, SuffixPlace
 from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
 from engine.hole import Hole
@@ -84,7 +84,7 @@ class DiffusionFiller:
 
     def __init__(self, denoiser: Denoiser, settings: SamplerSettings | None = None) -> None:
         self._denoiser = denoiser
-        self._settings = settings or SamplerSettings()
+        self._settings = settings or denoiser.traits.sampling
         self._sampler = Sampler(denoiser.traits, denoiser.tokenizer.token_bytes, self._settings)
         self.name = denoiser.name
 
@@ -108,6 +108,7 @@ class DiffusionFiller:
         spent.check = (time.perf_counter() - begun) * 1000
         completer = Completer(document, hole, tree)
         found: list[Candidate] = []
+        why = "no completion that fits was found"
         side_by_side = (yield from self._denoise_many(job)) if settings.alternatives > 1 else []
         for number, variation in enumerate(self._variations(settings), start=1):
             if number <= len(side_by_side):
@@ -118,6 +119,9 @@ class DiffusionFiller:
             best = completer.offer(candidate) if candidate else None
             spent.check += (time.perf_counter() - begun) * 1000
             if best and best.confidence < settings.min_confidence:
+                why = (
+                    f"the best found has a confidence of {best.confidence:.2f}, less than {settings.min_confidence:.2f}"
+                )
                 break  # the next ones are less sure
             if best and best.text not in [f.text for f in found]:
                 found.append(best)
@@ -144,6 +148,7 @@ class DiffusionFiller:
             encoded_tokens=spent.encoded,
             ms=Timing(spent.encode, spent.denoise, spent.check),
             alternatives=tuple(Alternative(f.text, f.confidence) for f in found[1:]),
+            why="" if chosen.text else why,
         )
 
     def rounds(
@@ -161,7 +166,13 @@ class DiffusionFiller:
         """The first candidate is the sampler's own; then those with other first words, at least as many as are asked
         for; at last one slot a step, the most careful."""
         base = replace(self._settings, max_steps=settings.steps or self._settings.max_steps)
-        careful = replace(base, threshold=2.0, entropy_bound=0.0, max_steps=settings.steps)
+        # where every slot is judged anew each step, one accepted at a time would never come to an end
+        uniform = self._denoiser.traits.noise is Noise.UNIFORM
+        careful = (
+            replace(base, entropy_bound=base.entropy_bound / 4)
+            if uniform
+            else replace(base, threshold=2.0, entropy_bound=0.0, max_steps=settings.steps)
+        )
         yield _Variation(base)
         yield from (_Variation(base, rank) for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)))
         yield _Variation(careful)
@@ -186,8 +197,8 @@ class DiffusionFiller:
             for writing, step in zip(open_, steps, strict=True):
                 if first and writing.variation.rank:
                     _force(writing.canvas, writing.sampler, step.logits, writing.variation.rank)
-                writing.carry = step.carry
                 writing.sampler.advance(writing.canvas, step.logits, writing.run)
+                writing.carry = writing.run.judged if traits.conditioned else step.carry
             spent.denoise += (time.perf_counter() - begun) * 1000
             spent.steps += 1
             for writing in open_:
@@ -238,10 +249,10 @@ class DiffusionFiller:
                 cancel.check()
                 begun = time.perf_counter()
                 step = denoiser.step(encoded, canvas, carry)
-                carry = step.carry
                 if block == 0 and variation.rank and not canvas.forced:
                     _force(canvas, sampler, step.logits, variation.rank)
                 sampler.advance(canvas, step.logits, run)
+                carry = run.judged if traits.conditioned else step.carry
                 spent.denoise += (time.perf_counter() - begun) * 1000
                 spent.steps += 1
                 text, slots = canvas.draft(tokenizer, traits.fill_end)
@@ -297,6 +308,8 @@ def _force(canvas: Canvas, sampler: Sampler, logits: torch.Tensor, rank: int) ->
 
     White space before it is left as it is: another line break is no other completion.
     """
+    if canvas.decided.all():
+        return
     slot = int((~canvas.decided).nonzero()[0])
     best = sampler.ranked(canvas, logits, slot)
     if rank < len(best) and sampler.begins_word(best[0]):

@@ -83,8 +83,8 @@ def _turn(
     for _ in range(STEPS_A_TURN):
         cancel.check()
         step = denoiser.step(encoded, canvas, filling.carry)
-        filling.carry = step.carry
         sampler.advance(canvas, step.logits, run)
+        filling.carry = run.judged if traits.conditioned else step.carry
         if run.finished or runs_on(document, hole, _text(denoiser, filling)):
             break
     tokens = canvas.tokens(traits.fill_end)

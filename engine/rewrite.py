@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from engine.canvas import Canvas
-from engine.denoisers.base import Denoiser, Encoded
+from engine.denoisers.base import Denoiser, Encoded, Noise
 from engine.sampler import Sampler
 
 KEEP = 0.1  # probability from which a token that stands there stays
@@ -36,6 +36,9 @@ def seed(
     stood = canvas.slots.clone()
     stood[:size] = torch.tensor(tokens[:size], device=stood.device)
     given = torch.arange(len(canvas), device=stood.device) < size
+    if denoiser.traits.noise is Noise.UNIFORM:  # a token that stands there is noise like any other: what is denoised
+        canvas.slots = stood
+        return 0
     believed = torch.zeros_like(canvas.confidence)
     for parity in (0, 1):
         check()

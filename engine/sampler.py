@@ -7,7 +7,6 @@ DiffusionGemma's; taking accepted slots back follows ReMDM (arXiv 2503.00307).
 from __future__ import annotations
 
 import copy
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,45 +15,26 @@ from torch import Tensor
 
 from engine.canvas import Canvas, may_begin
 from engine.denoisers.base import Noise, Traits
+from engine.denoisers.sampling import UNIFORM_STEPS, Rule, SamplerSettings
 
-
-class Rule(enum.StrEnum):
-    """Which undecided slots are accepted: those whose best token is sure enough, or the most certain ones whose
-    entropies together stay under a bound."""
-
-    CONFIDENCE = "confidence"
-    ENTROPY = "entropy"
-
-
-@dataclass(frozen=True)
-class SamplerSettings:
-    """threshold: of the confidence rule (0 to 1; above 1 only the leftmost slot is taken, one a step).
-
-    entropy_bound: nats, of the entropy rule. revoke_below: an accepted slot whose token's probability falls below
-    this goes back to noise, at most `max_revocations` times a slot, which bounds the loop. temperature: 0 takes the
-    best token, above it the token is drawn. sure_entropy: nats; two equal drafts with a mean entropy below end the run.
-    max_steps: a canvas; None allows as many as there are slots and revocations.
-    """
-
-    rule: Rule = Rule.CONFIDENCE
-    threshold: float = 0.9
-    entropy_bound: float = 0.4
-    revoke_below: float = 0.02
-    max_revocations: int = 1
-    temperature: float = 0.0
-    sure_entropy: float = 0.005
-    max_steps: int | None = None
+__all__ = ["Rule", "Run", "Sampler", "SamplerSettings"]
 
 
 @dataclass
 class Run:
-    """One canvas's way through the sampler: the step it is at, its own random numbers, the last draft."""
+    """One canvas's way through the sampler: the step it is at, its own random numbers, the last draft.
+
+    judged: logits [slots, vocabulary] that the last step was decided by, for a denoiser that is conditioned on them.
+    stable: how many drafts in a row were equal to the one before.
+    """
 
     generator: torch.Generator
     step: int = 0
     last: Tensor | None = None
     finished: bool = False
     first_logits: Tensor | None = field(default=None, repr=False)
+    judged: Tensor | None = field(default=None, repr=False)
+    stable: int = 0
 
 
 class Sampler:
@@ -77,7 +57,9 @@ class Sampler:
 
     def begin(self, canvas: Canvas, seed: int) -> Run:
         """Fills the canvas with noise. The run draws from its own generator, so that one seed gives one completion."""
-        run = Run(torch.Generator().manual_seed(seed))
+        # uniform noise is drawn where the logits are: a vocabulary a slot is too much to carry to the CPU each step
+        device = canvas.slots.device if self._traits.noise is Noise.UNIFORM else "cpu"
+        run = Run(torch.Generator(device).manual_seed(seed))
         self._renoise(canvas, run)
         return run
 
@@ -88,6 +70,8 @@ class Sampler:
         logits = self.allowed(canvas, logits)
         if run.first_logits is None:
             run.first_logits = logits
+        if self._traits.noise is Noise.UNIFORM:
+            return self._advance_uniform(canvas, logits, run)
         log_p = torch.log_softmax(logits, dim=-1)
         tokens = self._choose(logits, run)
         for slot, token in canvas.forced.items():
@@ -96,8 +80,6 @@ class Sampler:
         entropy = -(log_p.exp() * log_p.clamp_min(-1e4)).sum(-1)
 
         self._revoke(canvas, log_p)
-        if self._traits.noise is Noise.UNIFORM:  # with no mask to tell them apart, all slots are judged anew
-            canvas.decided[:] = False
         open_slots = ~canvas.decided
         accepted = self._accept(chosen, entropy, open_slots)
         if self._healing(canvas):
@@ -120,6 +102,42 @@ class Sampler:
             self._renoise(canvas, run)
         run.last = best
 
+    def _advance_uniform(self, canvas: Canvas, logits: Tensor, run: Run) -> None:
+        """The step where noise is a random token: with no mask to tell them apart, every slot is judged anew.
+
+        What is drawn goes on in the accepted slots, the best tokens are the answer. Value for value what
+        DiffusionGemma's own sampler and stopping rule do, in the order in which they draw.
+        """
+        s = self.settings
+        steps = s.max_steps or UNIFORM_STEPS
+        judged = logits / self._temperature(run.step, steps, logits.device)
+        entropy = torch.distributions.Categorical(logits=judged, validate_args=False).entropy()
+        best, tokens = judged.argmax(-1), None
+        if s.schedule or s.temperature:
+            p = torch.softmax(judged, dim=-1, dtype=torch.float32)
+            tokens = torch.multinomial(p, 1, generator=run.generator)[:, 0]
+        sure = torch.softmax(logits, dim=-1).gather(1, best[:, None])[:, 0]
+        accepted = self._accept(sure, entropy, torch.ones_like(canvas.decided))
+        canvas.slots = torch.where(accepted, best if tokens is None else tokens, canvas.slots)
+        canvas.decided, canvas.answer, canvas.confidence = accepted, best, sure
+        self._renoise(canvas, run)
+        run.judged = judged
+        run.stable = run.stable + 1 if run.last is not None and torch.equal(run.last, best) else 0
+        run.last = best
+        settled = run.stable >= s.stable_steps and bool(entropy.mean() < s.sure_entropy)
+        if settled or run.step >= steps:
+            canvas.slots, canvas.decided, canvas.answer = best, torch.ones_like(accepted), None
+            self._close(canvas)
+            run.finished = True
+
+    def _temperature(self, step: int, steps: int, device: torch.device) -> Tensor | float:
+        """Of a step, from 1, out of so many: along the schedule where there is one. Rounded to fp32 on the way, as theirs."""
+        if not self.settings.schedule:
+            return self.settings.temperature or 1.0
+        first, last = self.settings.schedule
+        left = torch.tensor(steps - step + 1, dtype=torch.int32, device=device)
+        return last + (first - last) * (left / steps)
+
     def begins_word(self, token: int) -> bool:
         """Whether a token is more than white space, and not the fill end."""
         return token != self._traits.fill_end and bool(self._bytes[token].strip())
@@ -132,17 +150,35 @@ class Sampler:
     def allowed(self, canvas: Canvas, logits: Tensor) -> Tensor:
         """No control token but the fill end; and the remnant of a half-typed word is typed again before anything else."""
         logits = logits.clone()
-        logits[:, self._never.to(logits.device)] = -torch.inf
+        if len(self._never):
+            logits[:, self._never.to(logits.device)] = -torch.inf
+        if self._traits.noise is Noise.UNIFORM:
+            return self._allowed_uniform(canvas, logits)
         rest, slot = self._remnant(canvas)
         if rest and slot < len(canvas):
-            if rest not in self._beginnings:
-                ids = set(may_begin(self._bytes, rest)) - set(self._never.tolist()) - {self._traits.fill_end}
-                self._beginnings[rest] = torch.tensor(sorted(ids), dtype=torch.long)
-            allowed = self._beginnings[rest].to(logits.device)
-            kept = logits[slot, allowed]
-            logits[slot] = -torch.inf
-            logits[slot, allowed] = kept
+            _only(logits, slot, self._beginning(rest))
         return logits
+
+    def _allowed_uniform(self, canvas: Canvas, logits: Tensor) -> Tensor:
+        """As no slot is ever decided for good, the remnant is followed along the best tokens, in every step."""
+        for slot, token in canvas.forced.items():
+            _only(logits, slot, torch.tensor([token]))
+        rest = canvas.required
+        for slot in range(len(canvas)):
+            if not rest:
+                break
+            if slot not in canvas.forced:
+                _only(logits, slot, self._beginning(rest))
+            typed = self._bytes[int(logits[slot].argmax())]
+            rest = rest[len(typed) :] if rest.startswith(typed) else b""
+        return logits
+
+    def _beginning(self, rest: bytes) -> Tensor:
+        """Ids of the tokens that may come next while `rest` has to be typed."""
+        if rest not in self._beginnings:
+            ids = set(may_begin(self._bytes, rest)) - set(self._never.tolist()) - {self._traits.fill_end}
+            self._beginnings[rest] = torch.tensor(sorted(ids), dtype=torch.long)
+        return self._beginnings[rest]
 
     def _remnant(self, canvas: Canvas) -> tuple[bytes, int]:
         """What of the required bytes the decided slots from the left have not typed yet, and the slot that is next."""
@@ -176,13 +212,13 @@ class Sampler:
             accepted = torch.zeros_like(open_slots)
             accepted[order[within]] = True
             accepted &= open_slots
-        if open_slots.any():
+        if open_slots.any() and not (self._traits.noise is Noise.UNIFORM and self.settings.rule is Rule.ENTROPY):
             accepted[int(open_slots.nonzero()[0])] = True
         return accepted
 
     def _revoke(self, canvas: Canvas, log_p: Tensor) -> None:
         """Puts decided slots back to noise that the model no longer believes; each slot only so often."""
-        if self._traits.noise is Noise.UNIFORM or not self.settings.max_revocations:
+        if not self.settings.max_revocations:
             return
         believed = log_p.gather(1, canvas.slots[:, None])[:, 0].exp()
         doubted = canvas.decided & (believed < self.settings.revoke_below)
@@ -225,5 +261,14 @@ class Sampler:
         if self._traits.noise is Noise.ABSORBING:
             noise = torch.zeros(len(canvas), dtype=torch.long)
         else:
-            noise = torch.randint(self._traits.vocabulary, (len(canvas),), generator=run.generator)
+            device = run.generator.device
+            noise = torch.randint(self._traits.vocabulary, (len(canvas),), generator=run.generator, device=device)
         canvas.slots = torch.where(canvas.decided, canvas.slots, noise.to(canvas.slots.device))
+
+
+def _only(logits: Tensor, slot: int, tokens: Tensor) -> None:
+    """Leaves a slot those tokens alone."""
+    tokens = tokens.to(logits.device)
+    kept = logits[slot, tokens]
+    logits[slot] = -torch.inf
+    logits[slot, tokens] = kept

@@ -10,19 +10,23 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from engine.errors import ModelUnavailable
 
 # The last pre-token of a text may still grow as a person types; everything before it tokenizes the same whatever follows.
 # A word takes one space before it; other white space before it is a pre-token whose length depends on the word.
 _LAST_WORD = re.compile(r"(?:\s+|\s*\d|(?: |\s*(?<! ))(?:[^\W\d_]+|(?:[^\w\s]|_)+))\Z")
+_SPACE = "\u2581"
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _LONGEST_REMNANT = 48  # characters; a longer last word is cut at a token boundary instead
 
 
 class Tokenizer:
-    """A byte-level BPE tokenizer (GPT-2's family: SmolLM, Qwen, Llama 3).
+    """A BPE tokenizer that joins exactly: byte-level (GPT-2's family: SmolLM, Qwen, Llama 3) or with byte fallback
+    (SentencePiece's: Gemma), where a space is written as U+2581 and a character that has no token as its bytes.
 
-    Raises `ModelUnavailable` where the file is missing, broken or not byte-level.
+    Raises `ModelUnavailable` where the file is missing, broken or of another kind.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -30,7 +34,9 @@ class Tokenizer:
 
         try:
             described = json.loads(Path(path).read_text(encoding="utf-8"))
-            described["added_tokens"] = []  # so that "<|endoftext|>" in a document is text like any other
+            # runs of white space alone are added tokens of Gemma's that text is meant to encode to
+            kept = [t for t in described.get("added_tokens") or [] if not t["content"].strip(_SPACE + " \n\t")]
+            described["added_tokens"] = kept  # so that "<|endoftext|>" in a document is text like any other
             described["post_processor"] = None  # and nothing is put around what is encoded
             self._backend = Backend.from_str(json.dumps(described))
             vocabulary = described["model"]["vocab"]
@@ -38,7 +44,8 @@ class Tokenizer:
             raise ModelUnavailable(f"no tokenizer at {path}") from None
         except Exception as broken:  # the library raises bare Exceptions
             raise ModelUnavailable(f"the tokenizer {path} cannot be read: {broken}") from None
-        if "ByteLevel" not in json.dumps([described.get("decoder"), described.get("pre_tokenizer")]):
+        self._byte_level = "ByteLevel" in json.dumps([described.get("decoder"), described.get("pre_tokenizer")])
+        if not self._byte_level and not _falls_back_to_bytes(described):
             raise ModelUnavailable(f"the tokenizer {path} is not byte-level: only byte-level BPE joins exactly")
         self.size: int = max(vocabulary.values()) + 1
         self._texts = [""] * self.size
@@ -48,6 +55,8 @@ class Tokenizer:
     @functools.cached_property
     def token_bytes(self) -> list[bytes]:
         """The bytes of each token, by id. Control tokens (not made of byte characters' merges) stand as their own text."""
+        if not self._byte_level:
+            return [_fallback_bytes(t) for t in self._texts]
         table = _byte_of_character()
         return [bytes(table[c] for c in t) if all(c in table for c in t) else t.encode() for t in self._texts]
 
@@ -96,3 +105,16 @@ def _byte_of_character() -> dict[str, int]:
     table = {chr(b): b for b in plain}
     rest = (b for b in range(256) if b not in set(plain))
     return table | {chr(256 + n): b for n, b in enumerate(rest)}
+
+
+def _falls_back_to_bytes(described: dict[str, Any]) -> bool:
+    """Whether every text has tokens, no space is put before it, and none is lost."""
+    model = described["model"]
+    normalizer = json.dumps(described.get("normalizer"), ensure_ascii=False)
+    plain = "Prepend" not in normalizer and "Metaspace" not in json.dumps(described.get("pre_tokenizer"))
+    return bool(model.get("byte_fallback")) and "<0x00>" in model["vocab"] and _SPACE in normalizer and plain
+
+
+def _fallback_bytes(token: str) -> bytes:
+    found = _BYTE_TOKEN.fullmatch(token)
+    return bytes([int(found[1], 16)]) if found else token.replace(_SPACE, " ").encode()

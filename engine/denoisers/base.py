@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch import Tensor
 
 from engine.canvas import Canvas
+from engine.denoisers.sampling import SamplerSettings
 from engine.filler import CancelToken
 from engine.tokenizer import Tokenizer
 
@@ -36,7 +37,8 @@ class Traits:
     """What a denoiser declares of itself. `window`: tokens that fit, canvas and all. `max_slots`: of one canvas.
 
     `vocabulary`: how many tokens there are to draw uniform noise from. `exact_cache`: a reused cache gives what a
-    fresh one would.
+    fresh one would. `fill_end`: -1 where the model has none. `conditioned`: the next step reads the logits that the
+    sampler judged by, as its carry. `sampling`: how the model is sampled, where nobody says otherwise.
     """
 
     noise: Noise
@@ -49,6 +51,8 @@ class Traits:
     max_pinned: int
     window: int
     vocabulary: int
+    conditioned: bool = False
+    sampling: SamplerSettings = field(default_factory=SamplerSettings)
 
 
 @dataclass(frozen=True)

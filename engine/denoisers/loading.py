@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from engine.denoisers import families
 from engine.denoisers.base import Denoiser, SuffixPlace
 from engine.denoisers.block_causal import BlockCausalDenoiser
 from engine.denoisers.transformer import Shape, Transformer
@@ -70,6 +71,10 @@ def load_denoiser(
         raise ModelUnavailable(f"no model {name!r}: {folder} is not a folder")
     progress(0.05, "reading the description")
     config = read_config(folder)
+    if config.get("model_type") == families.DIFFUSION_GEMMA:
+        from engine.denoisers.gemma_loading import load_diffusion_gemma
+
+        return load_diffusion_gemma(folder, name, device, dtype, progress)
     description = read_description(folder, config)
     if description.family != "block-causal":
         raise ModelUnavailable(f"{folder}: unknown denoiser family {description.family!r} (known: block-causal)")
