@@ -61,6 +61,24 @@ class Canvas:
     def finished(self) -> bool:
         return bool(self.decided.all())
 
+    def expand(self, slot: int) -> None:
+        """Puts two undecided slots in one's place."""
+        self._keep([*range(slot + 1), *range(slot, len(self))], fresh=(slot, slot + 1))
+
+    def delete(self, slot: int) -> None:
+        """Takes a slot out."""
+        self._keep([i for i in range(len(self)) if i != slot])
+
+    def _keep(self, places: list[int], fresh: tuple[int, ...] = ()) -> None:
+        """The slots at these places, in this order; `fresh` ones (new numbering) undecided."""
+        at = torch.tensor(places, dtype=torch.long, device=self.slots.device)
+        self.slots, self.decided = self.slots[at], self.decided[at]
+        self.confidence, self.revoked = self.confidence[at], self.revoked[at]
+        self.answer = None
+        self.forced = {new: self.forced[old] for new, old in enumerate(places) if old in self.forced}
+        for slot in fresh:
+            self.decided[slot] = False
+
     def tokens(self, fill_end: int) -> list[int]:
         """The decided tokens up to the fill end or the first undecided slot."""
         found: list[int] = []

@@ -17,6 +17,7 @@ from engine import joint, rewrite
 from engine.canvas import Canvas, valid_text
 from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
+from engine.denoisers import length_search
 from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, Noise, SuffixPlace
 from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
@@ -56,6 +57,15 @@ class _Job:
     settings: FillSettings
     cancel: CancelToken
     spent: _Spent
+    first: _Size | None = None
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Slots of a canvas, and whether the hole ends with it."""
+
+    slots: int
+    last: bool
 
 
 @dataclass
@@ -106,6 +116,10 @@ class DiffusionFiller:
         prefix, suffix = encode(window.prefix), encode(window.suffix)
         job = _Job(document, hole, tree, window, prefix, suffix, budget, settings, cancel, spent)
         spent.check = (time.perf_counter() - begun) * 1000
+        if not traits.learns_length:
+            job = replace(
+                job, first=self._sized(job, prefix, self._slots_in_all(job), window.remnant.encode(errors="replace"))
+            )
         completer = Completer(document, hole, tree)
         found: list[Candidate] = []
         why = "no completion that fits was found"
@@ -197,7 +211,7 @@ class DiffusionFiller:
             for writing, step in zip(open_, steps, strict=True):
                 if first and writing.variation.rank:
                     _force(writing.canvas, writing.sampler, step.logits, writing.variation.rank)
-                writing.sampler.advance(writing.canvas, step.logits, writing.run)
+                writing.sampler.advance(writing.canvas, step.logits, writing.run, step.edits)
                 writing.carry = writing.run.judged if traits.conditioned else step.carry
             spent.denoise += (time.perf_counter() - begun) * 1000
             spent.steps += 1
@@ -213,13 +227,48 @@ class DiffusionFiller:
     def _begin(self, job: _Job, variation: _Variation) -> _Writing:
         """An empty first canvas."""
         denoiser, traits, window = self._denoiser, self._denoiser.traits, job.window
-        pinned = () if traits.suffix is SuffixPlace.ENCODED else job.suffix[: traits.max_pinned]
         sampler = self._sampler.with_settings(variation.settings)
-        # the remnant is typed again by the first slots, and so is not part of what the hole needs
-        left = job.budget + (len(denoiser.tokenizer.encode(window.remnant)) if window.remnant else 0)
+        left = self._slots_in_all(job)
+        size = job.first or _Size(min(left, traits.max_slots), left <= traits.max_slots)
         required = window.remnant.encode("utf-8", errors="replace")
-        canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned, required)
+        canvas = Canvas.empty(size.slots, denoiser.device, self._pinned(job, size.last), required)
+        left = size.slots if size.last else left
         return _Writing(variation, sampler, left, canvas, sampler.begin(canvas, job.settings.seed))
+
+    def _slots_in_all(self, job: _Job) -> int:
+        """The remnant is typed again by the first slots, and so is not part of what the hole needs."""
+        return job.budget + (len(self._denoiser.tokenizer.encode(job.window.remnant)) if job.window.remnant else 0)
+
+    def _pinned(self, job: _Job, last: bool) -> tuple[int, ...]:
+        """What is pinned behind a canvas. The suffix would say that the hole ends there: of a model that goes by that and
+        has the suffix elsewhere too, only the last canvas has it."""
+        traits = self._denoiser.traits
+        if traits.suffix is SuffixPlace.ENCODED or (
+            traits.suffix is SuffixPlace.BOTH and not traits.learns_length and not last
+        ):
+            return ()
+        return tuple(job.suffix[: traits.max_pinned])
+
+    def _sized(self, job: _Job, prefix: list[int], left: int, required: bytes) -> _Size:
+        """The next canvas of a hole that needs at most `left` more slots. A model that did not learn length is asked,
+        unless the person has said how many there are."""
+        denoiser = self._denoiser
+        most = min(left, length_search.room(denoiser, prefix, job.suffix))
+        if denoiser.traits.learns_length or job.settings.slots:
+            return _Size(most, left <= most)
+        encoded = self._encode(prefix, job.suffix, job.cancel, job.spent)
+
+        def make(slots: int) -> Canvas:
+            pinned = self._pinned(job, last=slots < most or left <= most)
+            canvas = Canvas.empty(slots, denoiser.device, pinned, required)
+            self._sampler.begin(canvas, job.settings.seed)
+            return canvas
+
+        begun = time.perf_counter()
+        typed = len(denoiser.tokenizer.encode(required.decode(errors="replace"))) if required else 0
+        slots = length_search.best_length(denoiser, encoded, min(most, max(1, typed)), most, make, job.cancel.check)
+        job.spent.denoise += (time.perf_counter() - begun) * 1000
+        return _Size(slots, slots < most or left <= most)
 
     def _denoise(
         self, job: _Job, variation: _Variation, number: int, writing: _Writing | None = None
@@ -231,19 +280,23 @@ class DiffusionFiller:
         tokenizer = denoiser.tokenizer
         stood = _standing(job, tokenizer) if settings.rewrite and not variation.rank else []
         first = writing or self._begin(job, variation)
-        sampler, left, pinned = first.sampler, first.left, first.canvas.pinned
+        sampler, left = first.sampler, first.left
         written: list[int] = []
         confidences: list[float] = []
-        block = 0
+        block = passed = 0
         while left > 0:
             if block == 0:
                 canvas, run, carry, past = first.canvas, first.run, first.carry, first.past
+                slots_here = min(left, job.first.slots if job.first else traits.max_slots)
             else:
-                canvas = Canvas.empty(min(left, traits.max_slots), denoiser.device, pinned)
+                required = self._untyped(window, written)
+                size = self._sized(job, job.prefix + written, left, required)
+                canvas = Canvas.empty(size.slots, denoiser.device, self._pinned(job, size.last), required)
                 run, carry, past = sampler.begin(canvas, settings.seed), None, False
+                slots_here = left if size.last else size.slots
             if not run.finished and not past:
                 encoded = self._encode(job.prefix + written, job.suffix, cancel, spent)
-            if here := stood[block * traits.max_slots :][: len(canvas)]:
+            if here := stood[passed:][: len(canvas)]:
                 spent.steps += rewrite.seed(canvas, here, denoiser, encoded, sampler, cancel.check)
             while not run.finished and not past:
                 cancel.check()
@@ -251,7 +304,7 @@ class DiffusionFiller:
                 step = denoiser.step(encoded, canvas, carry)
                 if block == 0 and variation.rank and not canvas.forced:
                     _force(canvas, sampler, step.logits, variation.rank)
-                sampler.advance(canvas, step.logits, run)
+                sampler.advance(canvas, step.logits, run, step.edits)
                 carry = run.judged if traits.conditioned else step.carry
                 spent.denoise += (time.perf_counter() - begun) * 1000
                 spent.steps += 1
@@ -261,7 +314,8 @@ class DiffusionFiller:
             tokens = canvas.tokens(traits.fill_end)
             confidences += canvas.confidence[: min(len(tokens) + 1, len(canvas))].tolist()
             written += tokens
-            left -= len(canvas)
+            left -= slots_here  # not what an edited canvas has become
+            passed += slots_here
             if past or not run.finished or len(tokens) < len(canvas):
                 break
             block += 1
@@ -278,6 +332,11 @@ class DiffusionFiller:
         offered = completions.filters(job.document, job.hole, text, job.tree) if "\n" in text else text
         job.spent.check += (time.perf_counter() - begun) * 1000
         return bool(offered.strip()) and len(offered.rstrip()) < len(text.rstrip())
+
+    def _untyped(self, window: Window, written: list[int]) -> bytes:
+        """What of the remnant the canvases before have not typed again, where they were too short for it."""
+        remnant, typed = window.remnant.encode(errors="replace"), self._denoiser.tokenizer.decode_bytes(written)
+        return remnant[len(typed) :] if remnant.startswith(typed) else b""
 
     def _decoded(self, window: Window, tokens: list[int]) -> str | None:
         """The text behind the remnant; None where the remnant was not typed again."""

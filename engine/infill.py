@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,11 +30,14 @@ def load_filler(
     precision: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    trust_remote_code: bool = False,
 ) -> Filler:
-    """The filler of a model: `embedded`, a folder, or `scripted:FILE` (for tests of servers and editors).
+    """The filler of a model: `embedded`, a folder, the name of one that was pulled, or `scripted:FILE` (for tests of
+    servers and editors).
 
     device: auto, cpu, cuda, cuda:N, mps. precision: auto, bf16, fp32. threads: of the CPU, all by default.
-    progress: called with a share (0 to 1) and a few words. Nothing is ever downloaded.
+    progress: called with a share (0 to 1) and a few words. trust_remote_code: run the code that comes with a model that
+    cannot be run otherwise. Nothing is ever downloaded.
     Raises `ModelUnavailable` where the model is not there or broken, `BadInput` for a wrong option.
     """
     if model.startswith(SCRIPTED):
@@ -47,7 +51,14 @@ def load_filler(
     from engine.denoisers.loading import load_denoiser
     from engine.diffusion import DiffusionFiller
 
-    return DiffusionFiller(load_denoiser(folder, model, where, dtype, progress))
+    return DiffusionFiller(load_denoiser(folder, model, where, dtype, progress, trust_remote_code))
+
+
+def pulled_folder(model: str) -> Path:
+    """Where `midfill models pull` puts a model of the hub."""
+    from engine.training.base import cache_folder
+
+    return cache_folder() / "models" / model.replace("/", "--")
 
 
 def load_baseline(*, device: str = "auto", precision: str = "auto", threads: int | None = None) -> LeftToRightFiller:
@@ -94,6 +105,7 @@ def describe(
     import torch
 
     from engine.denoisers.device import multiplies_bf16
+    from engine.denoisers.on_disk import check_whole
 
     found: dict[str, Any] = {
         "model": model,
@@ -110,8 +122,9 @@ def describe(
         folder = _folder(model) if not model.startswith(SCRIPTED) else None
         found["folder"] = str(folder) if folder else None
         found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
-        weighs = folder is None or any(folder.glob("*.safetensors"))
-        found["problem"] = None if weighs else f"{folder} holds no .safetensors file"
+        if folder is not None:
+            check_whole(folder)
+        found["problem"] = None
     except ModelUnavailable as missing:
         found |= {"folder": None, "weights_mb": 0, "problem": str(missing)}
     if found["gpu"] is None:
@@ -131,9 +144,15 @@ def _folder(model: str) -> Path:
             )
         return EMBEDDED_FOLDER
     folder = Path(model).expanduser()
-    if not folder.is_dir():
-        raise ModelUnavailable(f"no model {model!r}: name `embedded` or the folder of a model")
-    return folder
+    if folder.is_dir():
+        return folder
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", model):
+        if (pulled := pulled_folder(model)).is_dir():
+            return pulled
+        raise ModelUnavailable(
+            f"no model {model!r}: there is no such folder, and it was not pulled (`midfill models pull {model}` fetches it)"
+        )
+    raise ModelUnavailable(f"no model {model!r}: name `embedded` or the folder of a model")
 
 
 def _torch(device: str, precision: str, threads: int | None) -> tuple[torch.device, torch.dtype]:

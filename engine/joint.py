@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.canvas import Canvas, valid_text
 from engine.context.window import Window, cut_window
+from engine.denoisers import length_search
 from engine.denoisers.base import Denoiser, SuffixPlace
 from engine.filler import CancelToken, FillSettings
 from engine.hole import Hole
@@ -31,6 +32,7 @@ class _Filling:
     canvas: Canvas | None = None
     run: Run | None = None
     carry: Any = None
+    size: int = 0
     done: bool = False
 
 
@@ -78,12 +80,28 @@ def _turn(
     # what is before the hole may have changed since the remnant was cut off: the first slots go on from the same place
     prefix = tokenizer.encode((window.prefix + window.remnant).removesuffix(filling.remnant))
     encoded = denoiser.encode(prefix + filling.written, suffix, cancel)
+    if run.step == 0 and not (traits.learns_length or settings.slots):
+        opened = canvas
+
+        def make(slots: int) -> Canvas:
+            new = Canvas.empty(slots, denoiser.device, opened.pinned, opened.required)
+            filling.run = sampler.begin(new, settings.seed)
+            return new
+
+        most = min(len(opened), length_search.room(denoiser, prefix + filling.written, suffix))
+        found = length_search.best_length(denoiser, encoded, 1, most, make, cancel.check)
+        filling.canvas = canvas = make(found)
+        run = filling.run
+        assert run is not None
+        filling.size = found
+        if found < most:
+            filling.left = found  # the hole ends with this canvas
     if canvas.pinned:
         canvas.pinned = tuple(suffix[: traits.max_pinned])
     for _ in range(STEPS_A_TURN):
         cancel.check()
         step = denoiser.step(encoded, canvas, filling.carry)
-        sampler.advance(canvas, step.logits, run)
+        sampler.advance(canvas, step.logits, run, step.edits)
         filling.carry = run.judged if traits.conditioned else step.carry
         if run.finished or runs_on(document, hole, _text(denoiser, filling)):
             break
@@ -92,7 +110,7 @@ def _turn(
     if run.finished or past:
         filling.confidences += canvas.confidence[: min(len(tokens) + 1, len(canvas))].tolist()
         filling.written += tokens
-        filling.left -= len(canvas)
+        filling.left -= filling.size  # not what an edited canvas has become
         filling.canvas = filling.run = filling.carry = None
         filling.done = past or len(tokens) < len(canvas) or filling.left <= 0
 
@@ -107,7 +125,8 @@ def _open(
         required = window.remnant.encode("utf-8", errors="replace")
         filling.left += len(denoiser.tokenizer.encode(window.remnant)) if window.remnant else 0
     pinned = () if traits.suffix is SuffixPlace.ENCODED else tuple(suffix[: traits.max_pinned])
-    canvas = Canvas.empty(min(filling.left, traits.max_slots), denoiser.device, pinned, required)
+    filling.size = min(filling.left, traits.max_slots)
+    canvas = Canvas.empty(filling.size, denoiser.device, pinned, required)
     return canvas, sampler.begin(canvas, settings.seed)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from engine.canvas import Canvas, may_begin
-from engine.denoisers.base import Noise, Traits
+from engine.denoisers.base import Edit, Noise, Traits
 from engine.denoisers.sampling import UNIFORM_STEPS, Rule, SamplerSettings
 
 __all__ = ["Rule", "Run", "Sampler", "SamplerSettings"]
@@ -25,7 +25,7 @@ class Run:
     """One canvas's way through the sampler: the step it is at, its own random numbers, the last draft.
 
     judged: logits [slots, vocabulary] that the last step was decided by, for a denoiser that is conditioned on them.
-    stable: how many drafts in a row were equal to the one before.
+    stable: how many drafts in a row were equal to the one before. edits: how many slots were added or taken out.
     """
 
     generator: torch.Generator
@@ -35,6 +35,7 @@ class Run:
     first_logits: Tensor | None = field(default=None, repr=False)
     judged: Tensor | None = field(default=None, repr=False)
     stable: int = 0
+    edits: int = 0
 
 
 class Sampler:
@@ -63,8 +64,11 @@ class Sampler:
         self._renoise(canvas, run)
         return run
 
-    def advance(self, canvas: Canvas, logits: Tensor, run: Run) -> None:
-        """One step: logits [slots, vocabulary] in, the canvas updated, `run.finished` set when nothing is left to do."""
+    def advance(self, canvas: Canvas, logits: Tensor, run: Run, edits: Sequence[Edit] = ()) -> None:
+        """One step: logits [slots, vocabulary] in, the canvas updated, `run.finished` set when nothing is left to do.
+
+        edits: proposed by the model; a slot that has one takes no token, unless it is the last step.
+        """
         s = self.settings
         run.step += 1
         logits = self.allowed(canvas, logits)
@@ -80,19 +84,31 @@ class Sampler:
         entropy = -(log_p.exp() * log_p.clamp_min(-1e4)).sum(-1)
 
         self._revoke(canvas, log_p)
+        # a model that edits its tokens gets one more look at a canvas that is full
+        full, replaced = canvas.finished, self._replace(canvas, log_p)
+        looked = s.replace_above is None or (full and not replaced)
         open_slots = ~canvas.decided
         accepted = self._accept(chosen, entropy, open_slots)
         if self._healing(canvas):
             accepted &= torch.arange(len(canvas), device=accepted.device) == int(open_slots.nonzero()[0])
         last = s.max_steps is not None and run.step >= s.max_steps
+        edits = [] if last or self._healing(canvas) else self._possible(canvas, edits, run)
+        for edit in edits:
+            accepted[edit.slot] = False
+        leftmost = (
+            int(open_slots.nonzero()[0]) if edits else -1
+        )  # as with tokens: always eligible, so that the loop ends
         if last:
             accepted = open_slots
         canvas.slots = torch.where(accepted, tokens, canvas.slots)
         canvas.confidence = torch.where(accepted, chosen, torch.where(canvas.decided, canvas.confidence, chosen))
         canvas.decided = canvas.decided | accepted
         self._close(canvas)
+        if self._edit(canvas, edits, leftmost, run):
+            run.last, run.finished = None, canvas.finished
+            return self._renoise(canvas, run)
         best = torch.where(canvas.decided, canvas.slots, tokens)
-        if canvas.finished or last:
+        if (canvas.finished and looked) or last:
             run.finished = True
         elif not self._healing(canvas) and self._settled(best, entropy, canvas, run):
             canvas.slots, canvas.decided = best, torch.ones_like(canvas.decided)
@@ -231,6 +247,43 @@ class Sampler:
             doubted[int(ends.nonzero()[0]) :] = False  # what a fill end emptied stays empty
         canvas.revoked += doubted.long()
         canvas.decided &= ~doubted
+
+    def _edit(self, canvas: Canvas, edits: Sequence[Edit], leftmost: int, run: Run) -> bool:
+        """Makes the edits that are sure enough, from the right, and that of the leftmost undecided slot. Whether any was."""
+        before = run.edits
+        for edit in sorted(edits, key=lambda edit: -edit.slot):
+            if canvas.decided[edit.slot] or (edit.expand and len(canvas) >= self._traits.max_slots):
+                continue
+            if edit.slot == leftmost or edit.confidence >= self.settings.threshold:
+                (canvas.expand if edit.expand else canvas.delete)(edit.slot)
+                run.edits += 1
+        return run.edits != before
+
+    def _replace(self, canvas: Canvas, log_p: Tensor) -> bool:
+        """Gives decided slots another token that the model has become sure of, each slot only so often. Whether any was."""
+        above = self.settings.replace_above
+        if above is None:
+            return False
+        best_p, best = log_p.exp().max(-1)
+        changed = canvas.decided & (best != canvas.slots) & (best_p >= above)
+        changed &= canvas.revoked < max(1, self.settings.max_revocations)
+        for slot in canvas.forced:
+            changed[slot] = False
+        changed[: self._typed_slots(canvas)] = False
+        ends = (canvas.slots == self._traits.fill_end) & canvas.decided
+        if ends.any():
+            changed[int(ends.nonzero()[0]) :] = False
+        canvas.slots = torch.where(changed, best, canvas.slots)
+        canvas.confidence = torch.where(changed, best_p.to(canvas.confidence.dtype), canvas.confidence)
+        canvas.revoked += changed.long()
+        return bool(changed.any())
+
+    def _possible(self, canvas: Canvas, edits: Sequence[Edit], run: Run) -> list[Edit]:
+        """The edits that may still be made: of undecided slots, within the canvas's longest, and only so many."""
+        if run.edits >= 2 * self._traits.max_slots:
+            return []
+        full = len(canvas) >= self._traits.max_slots
+        return [edit for edit in edits if not canvas.decided[edit.slot] and not (edit.expand and full)]
 
     def _typed_slots(self, canvas: Canvas) -> int:
         """How many slots from the left stand for the remnant."""

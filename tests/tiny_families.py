@@ -104,3 +104,89 @@ def write_gemma(folder: Path, **options) -> Path:
     gemma(**options).save_pretrained(folder)
     write_gemma_tokenizer(folder)
     return folder
+
+
+# --- masked models, shaped like Qwen and Llama, and one that comes with its own code
+
+EXPAND, DELETE = 398, 399  # ids that no text has
+OWN_CODE = '''\
+"""A model's own code, as LLaDA2.x brings some: attends by the mask that it is given."""
+
+from transformers import LlamaConfig, LlamaForCausalLM
+
+
+class TinyConfig(LlamaConfig):
+    model_type = "llada2_moe"
+
+
+class TinyModel(LlamaForCausalLM):
+    config_class = TinyConfig
+'''
+LLADA_CONFIG = {
+    "hidden_size": "d_model",
+    "num_hidden_layers": "n_layers",
+    "num_attention_heads": "n_heads",
+    "num_key_value_heads": "n_kv_heads",
+    "intermediate_size": "mlp_hidden_size",
+    "max_position_embeddings": "max_sequence_length",
+    "tie_word_embeddings": "weight_tying",
+    "rope_theta": "rope_theta",
+    "rms_norm_eps": "rms_norm_eps",
+    "vocab_size": "vocab_size",
+    "mask_token_id": "mask_token_id",
+    "eos_token_id": "eos_token_id",
+}
+LLADA_NAMES = {
+    "self_attn.q_proj": "q_proj",
+    "self_attn.k_proj": "k_proj",
+    "self_attn.v_proj": "v_proj",
+    "self_attn.o_proj": "attn_out",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ff_norm",
+    "mlp.gate_proj": "ff_proj",
+    "mlp.up_proj": "up_proj",
+    "mlp.down_proj": "ff_out",
+}
+# family: (the reference's shape, model_type, more of config.json, denoiser.json)
+MASKED = {
+    "dream-coder": ("qwen2", "Dream", {}, {}),
+    "dreamon": ("qwen2", "Dream", {"expand_token_id": EXPAND, "delete_token_id": DELETE}, {}),
+    "open-dcoder": ("qwen2", "qwen2", {}, {"family": "whole-sequence", "shifted": True}),
+    "llada": ("llama", "llada", {}, {}),
+    "sdar": ("qwen3", "sdar", {"block_size": 8}, {}),
+    "fast-dllm": ("qwen2", "Fast_dLLM_Qwen", {"bd_size": 16}, {}),
+    "llada2": ("llama", "llada2_moe", {"block_size": 16}, {"threshold": 0.7, "replace_above": 0.5}),
+}
+
+
+def write_masked(folder: Path, family: str) -> Path:
+    """The folder of a tiny masked model, under the names of its family's own config and weights."""
+    from safetensors.torch import save_file
+
+    shape, kind, more, description = MASKED[family]
+    folder.mkdir(parents=True, exist_ok=True)
+    config = tiny.config(shape) | {"model_type": kind} | more
+    state = tiny.state(shape)
+    if family == "llada":
+        config = {theirs: config[ours] for ours, theirs in LLADA_CONFIG.items()} | {"model_type": "llada"}
+        config |= {"block_type": "llama", "layer_norm_type": "rms", "include_bias": False}
+        state = {_as_llada(name): value for name, value in state.items()}
+    if family == "llada2":
+        config["auto_map"] = {"AutoConfig": "own_code.TinyConfig", "AutoModelForCausalLM": "own_code.TinyModel"}
+        config["architectures"] = ["TinyModel"]
+        (folder / "own_code.py").write_text(OWN_CODE)
+    (folder / "config.json").write_text(json.dumps(config))
+    if description:
+        (folder / "denoiser.json").write_text(json.dumps(description))
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    tiny.write_tokenizer(folder / "tokenizer.json")
+    return folder
+
+
+def _as_llada(name: str) -> str:
+    name = name.replace("model.embed_tokens.", "model.transformer.wte.").replace(
+        "model.norm.", "model.transformer.ln_f."
+    )
+    for ours, theirs in LLADA_NAMES.items():
+        name = name.replace(ours, theirs)
+    return name.replace("model.layers.", "model.transformer.blocks.")

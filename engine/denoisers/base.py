@@ -65,11 +65,20 @@ class Encoded:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """What a model would rather do with a slot than fill it: make two of it, or take it out. confidence: 0 to 1."""
+
+    slot: int
+    expand: bool
+    confidence: float
+
+
+@dataclass(frozen=True)
 class Step:
-    """logits: [slots, vocabulary] in fp32. edits: slots to insert or delete (DreamOn); carry: for the next step."""
+    """logits: [slots, vocabulary] in fp32. edits: proposed, one a slot at most (DreamOn); carry: for the next step."""
 
     logits: Tensor
-    edits: tuple[Any, ...] = field(default=())
+    edits: tuple[Edit, ...] = ()
     carry: Any = None
 
 
@@ -79,6 +88,15 @@ class BatchDenoiser(Protocol):
 
     def step_many(self, encoded: Encoded, canvases: Sequence[Canvas], carries: Sequence[Any]) -> list[Step]:
         """What `step` gives for each canvas."""
+        ...
+
+
+@runtime_checkable
+class BlockwiseDenoiser(Protocol):
+    """A denoiser whose canvases end where a block of its training ends."""
+
+    def room(self, prefix: Sequence[int], suffix: Sequence[int]) -> int:
+        """How many slots the canvas behind this prefix may have; 1 or more."""
         ...
 
 

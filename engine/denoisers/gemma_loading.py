@@ -55,12 +55,18 @@ def require_transformers() -> None:
         raise ModelUnavailable("this transformers has no DiffusionGemma: pip install -U 'midfill[models]'")
 
 
-def _model(folder: Path, device: torch.device, dtype: torch.dtype) -> Any:
-    from transformers import DiffusionGemmaForBlockDiffusion
+def quiet() -> None:
+    """No warnings and progress bars of the library's own on standard error: one line of ours says what went wrong."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+
+
+def _model(folder: Path, device: torch.device, dtype: torch.dtype) -> Any:
+    from transformers import DiffusionGemmaForBlockDiffusion
+
+    quiet()
     options: dict[str, Any] = {"dtype": dtype, "local_files_only": True, "attn_implementation": "sdpa"}
     if device.type == "cuda":
         options["experts_implementation"] = "grouped_mm"  # the default loop waits for the GPU once an expert

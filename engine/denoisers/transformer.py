@@ -165,14 +165,15 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Embedded tokens [B, n, h] at `positions` [n] through all layers: hidden states [B, n, h], before the last norm.
 
-        mask: boolean [n, m + n], true where a token may look; None lets every token see everything.
+        mask: boolean [n, m + n], or [B, n, m + n], true where a token may look; None lets every token see everything.
         """
         shape = self.shape
         angles = positions.float()[:, None] * self.frequencies[None, :]
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         group = shape.heads // shape.kv_heads
         if mask is not None:
-            mask = mask.repeat(group, 1)  # query heads of one key-value head stand one after another
+            # query heads of one key-value head stand one after another
+            mask = mask.repeat(group, 1) if mask.dim() == 2 else mask.repeat(1, group, 1)[:, None]
         batch, n, _ = x.shape
         split = [shape.heads * shape.head_size, shape.kv_heads * shape.head_size, shape.kv_heads * shape.head_size]
         for i, w in enumerate(self.layer_weights):
