@@ -27,8 +27,11 @@ class LoadEvents:
     failed: Callable[[str], None]
 
 
-def load_filler(settings: Settings, progress: Progress) -> Filler:
-    """Loads what the settings name. Runs in the worker's thread, where alone the engine may import torch."""
+def load_filler(settings: Settings, progress: Progress, trusted: str | None = None) -> Filler:
+    """Loads what the settings name. Runs in the worker's thread, where alone the engine may import torch.
+
+    trusted: the one model whose own code may be run. Said on the command line alone: settings can come from a repository.
+    """
     from engine.infill import load_filler as load
 
     return load(
@@ -37,6 +40,7 @@ def load_filler(settings: Settings, progress: Progress) -> Filler:
         precision=settings.precision,
         threads=settings.threads,
         progress=progress,
+        trust_remote_code=trusted is not None and settings.model == trusted,
     )
 
 

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from engine.errors import BadInput
 from lsp_server import logs
+from lsp_server.loading import load_filler
 from lsp_server.server import build_server
 from lsp_server.settings import Settings
 from lsp_server.transport import Connection, converse
@@ -26,10 +27,12 @@ _WATCHDOG = 5.0  # seconds from the stream's end to the process's, whatever hang
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What the command line decides. settings: the client's own go over them. log_level: one of `logs.LEVELS`."""
+    """What the command line decides. settings: the client's own go over them. log_level: one of `logs.LEVELS`. trusted: the
+    model whose own code may be run; no client's setting changes that."""
 
     settings: Settings = field(default_factory=Settings)
     log_level: str = "warning"
+    trusted: str | None = None
 
 
 def serve_stdio(options: ServeOptions | None = None) -> int:
@@ -89,7 +92,8 @@ def leave(code: int) -> NoReturn:
 
 def _serve(connection: Connection, options: ServeOptions) -> int:
     logs.set_up(options.log_level)
-    server = build_server(options.settings, on_client_death=partial(leave, 1))
+    load = partial(load_filler, trusted=options.trusted)
+    server = build_server(options.settings, load, on_client_death=partial(leave, 1))
     watchdog = threading.Timer(_WATCHDOG, leave, (1,))
     watchdog.daemon = True
     try:

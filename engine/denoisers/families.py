@@ -59,7 +59,7 @@ KNOWN = (
     Known("google/diffusiongemma-26B-A4B-it", "Apache-2.0", 52.0, "random token", "searched", "exact"),
     Known(
         "fredzzp/open-dcoder-0.5B",
-        "Apache-2.0",
+        "see its page",
         1.0,
         "mask",
         "searched",
@@ -71,10 +71,10 @@ KNOWN = (
     Known("Dream-org/DreamOn-v0-7B", "Apache-2.0", 15.2, "mask", "learned", "none"),
     Known("GSAI-ML/LLaDA-8B-Base", "MIT", 16.0, "mask", "searched", "none"),
     Known("GSAI-ML/LLaDA-8B-Instruct", "MIT", 16.0, "mask", "searched", "none"),
-    Known("JetLM/SDAR-1.7B-Chat", "Apache-2.0", 3.4, "mask", "searched", "exact"),
+    Known("JetLM/SDAR-1.7B-Chat", "Apache-2.0", 4.1, "mask", "searched", "exact"),
     Known("JetLM/SDAR-8B-Chat", "Apache-2.0", 16.4, "mask", "searched", "exact"),
-    Known("Efficient-Large-Model/Fast_dLLM_v2_1.5B", "see its page", 3.1, "mask", "searched", "exact"),
-    Known("Efficient-Large-Model/Fast_dLLM_v2_7B", "see its page", 15.2, "mask", "searched", "exact"),
+    Known("Efficient-Large-Model/Fast_dLLM_v2_1.5B", "Apache-2.0", 3.1, "mask", "searched", "exact"),
+    Known("Efficient-Large-Model/Fast_dLLM_v2_7B", "Apache-2.0", 15.2, "mask", "searched", "exact"),
     Known("inclusionAI/LLaDA2.0-mini", "Apache-2.0", 32.0, "mask", "searched", "none", own_code=True),
     Known(
         "inclusionAI/LLaDA2.1-mini",

@@ -119,8 +119,8 @@ def _shape(config: dict[str, Any]) -> Shape | None:
     """The shape of our own pass; None for a model that only its own code can run."""
     recipe = families.RECIPES.get(config.get("model_type", ""))
     shape = recipe.shape if recipe else config.get("model_type")
-    if shape == "llada":
-        return Shape.from_config(_llada(config))
+    if shape == "llada":  # LLaDA-MoE has the same model type, and another shape
+        return Shape.from_config(_llada(config)) if "n_layers" in config else None
     return Shape.from_config(config | {"model_type": shape}) if shape in OUR_SHAPES else None
 
 

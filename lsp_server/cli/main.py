@@ -18,6 +18,7 @@ COMMANDS = {
     "fill": "fill a hole of a file and print the completion",
     "serve": "speak the Language Server Protocol with an editor",
     "doctor": "tell what this machine would run with, and what is missing",
+    "models": "list the models that are known, or fetch one",
     "speed": "measure how quick this machine is",
     "bench": "measure a model on holes whose filling is tested",
     "train": "make the embedded model",

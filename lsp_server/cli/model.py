@@ -21,7 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="embedded",
         metavar="NAME",
-        help="embedded, the folder of a model, or scripted:FILE for tests (default: embedded)",
+        help="embedded, the folder of a model, the name of one that `midfill models pull` brought, or scripted:FILE for "
+        "tests (default: embedded)",
+    )
+    group.add_argument(
+        "--trust-remote-code",
+        action="store_true",
+        help="run the Python code that comes with this model, where it needs that: it may do anything on this machine",
     )
     group.add_argument(
         "--device", default="auto", metavar="WHERE", help="auto, cpu, cuda, cuda:N or mps (default: auto)"
@@ -48,7 +54,10 @@ def load(name: str, options: argparse.Namespace) -> Filler:
     try:
         return importing(
             lambda: load_filler(
-                name, **placement(options), progress=lambda share, text: ticker.show(f"{share:4.0%} {text}")
+                name,
+                **placement(options),
+                progress=lambda share, text: ticker.show(f"{share:4.0%} {text}"),
+                trust_remote_code=options.trust_remote_code,
             )
         )
     finally:

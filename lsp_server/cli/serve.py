@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     from lsp_server.settings import from_command_line
 
     settings = from_command_line({name: getattr(options, name) for name in _SETTINGS})
-    serving = ServeOptions(settings, options.log_level)
+    serving = ServeOptions(settings, options.log_level, options.model if options.trust_remote_code else None)
     if options.tcp:
         return serve_tcp(*parse_address(options.tcp), serving)
     return serve_stdio(serving)
