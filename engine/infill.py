@@ -105,7 +105,8 @@ def describe(
     import torch
 
     from engine.denoisers.device import multiplies_bf16
-    from engine.denoisers.on_disk import check_whole
+    from engine.denoisers.families import what_fits
+    from engine.denoisers.on_disk import check_memory, check_whole
 
     found: dict[str, Any] = {
         "model": model,
@@ -123,7 +124,7 @@ def describe(
         found["folder"] = str(folder) if folder else None
         found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
         if folder is not None:
-            check_whole(folder)
+            check_memory(folder, check_whole(folder), dtype, where, what_fits)
         found["problem"] = None
     except ModelUnavailable as missing:
         found |= {"folder": None, "weights_mb": 0, "problem": str(missing)}

@@ -14,7 +14,7 @@ from engine.denoisers.diffusion_gemma_prompt import around, write
 from engine.denoisers.rollback import RollbackCache
 from engine.denoisers.sampling import Rule, SamplerSettings
 from engine.diffusion import DiffusionFiller
-from engine.errors import ModelUnavailable
+from engine.errors import Cancelled, ModelUnavailable
 from engine.filler import CancelToken, FillSettings, run
 from engine.hole import Hole, HoleKind
 from engine.infill import load_filler
@@ -93,6 +93,15 @@ def test_with_pinning_off_our_loop_takes_the_steps_of_generate(seed, length):
     ours_, theirs_ = ours(model, prompt, seed), theirs(model, prompt, seed)
     assert len(ours_[1]) == 48
     assert ours_ == theirs_
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("sees", [None, "vision"])
+def test_so_it_does_in_other_formats_and_with_pictures_seen_both_ways(dtype, sees):
+    """Gemma's larger models look at pictures both ways; text stays causal."""
+    model = tiny.gemma(2, canvas=16, sees=sees).to(dtype)
+    prompt = list(range(30, 65))
+    assert ours(model, prompt, 4) == theirs(model, prompt, 4)
 
 
 def test_a_second_canvas_behind_the_first_takes_the_steps_of_generate():
@@ -224,6 +233,28 @@ def test_cut_back_and_gone_on_with_it_is_a_fresh_cache():
     Sampler(denoiser.traits, [b"x"] * tiny.GEMMA_VOCABULARY).begin(canvas, 0)
     a, b = denoiser.step(kept, canvas).logits, fresh.step(whole, canvas).logits
     assert torch.allclose(a, b, atol=1e-5) and a.argmax(-1).tolist() == b.argmax(-1).tolist()
+
+
+def test_cancel_is_honoured_between_two_chunks_and_leaves_a_usable_cache():
+    model = tiny.gemma(window=16)
+    ids = torch.randint(5, 300, (400,), generator=torch.Generator().manual_seed(4)).tolist()
+    denoiser, cancel, chunks = plain(model), CancelToken(), []
+
+    def note(module, args, kwargs):
+        chunks.append(kwargs["input_ids"].shape[1])
+        if len(chunks) == 2:
+            cancel.cancel()
+
+    hook = model.model.encoder.register_forward_pre_hook(note, with_kwargs=True)
+    with pytest.raises(Cancelled):
+        denoiser.encode(ids, [], cancel)
+    hook.remove()
+    assert chunks == [128, 128]
+    encoded = denoiser.encode(ids, [], CancelToken())
+    assert encoded.cached_tokens == 256
+    fresh, whole = encoding(model, ids)
+    canvas = Canvas.empty(6, CPU)
+    assert torch.allclose(denoiser.step(encoded, canvas).logits, fresh.step(whole, canvas).logits, atol=1e-5)
 
 
 def test_canvases_of_different_length_in_one_batch_are_what_each_is_alone():

@@ -61,8 +61,8 @@ def gemma_tokenizer() -> Tokenizer:
         return Tokenizer(Path(folder) / "tokenizer.json")
 
 
-def gemma(seed: int = 0, canvas: int = 32, window: int = 16, scale: float = 1.0):
-    """A random DiffusionGemma with one sliding and one full layer. scale: of the weights, above 1 for surer logits."""
+def gemma(seed: int = 0, canvas: int = 32, window: int = 16, sees: str | None = None):
+    """A random DiffusionGemma with one sliding and one full layer. sees: its `use_bidirectional_attention`."""
     from transformers import DiffusionGemmaConfig, DiffusionGemmaForBlockDiffusion, Gemma4VisionConfig
     from transformers.models.diffusion_gemma import DiffusionGemmaTextConfig
 
@@ -85,6 +85,7 @@ def gemma(seed: int = 0, canvas: int = 32, window: int = 16, scale: float = 1.0)
         eos_token_id=[EOS, TURN_END],
         bos_token_id=BOS,
         pad_token_id=PAD,
+        use_bidirectional_attention=sees,
     )
     vision = Gemma4VisionConfig(hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
     config = DiffusionGemmaConfig(text_config=text, vision_config=vision, canvas_length=canvas)
@@ -93,7 +94,7 @@ def gemma(seed: int = 0, canvas: int = 32, window: int = 16, scale: float = 1.0)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "vision" not in name:
-                parameter.add_(0.05 * torch.randn_like(parameter)).mul_(scale)
+                parameter.add_(0.05 * torch.randn_like(parameter))
     model.generation_config.eos_token_id = [EOS, TURN_END]
     return model.requires_grad_(False)
 

@@ -98,5 +98,5 @@ def what_fits(gigabytes: float) -> str:
     fitting = [k for k in KNOWN if k.memory_gb * 1.08 <= gigabytes]
     if not fitting:
         return "none of the models of `midfill models` would fit"
-    largest = sorted(fitting, key=lambda k: -k.memory_gb)[:4]
-    return "what would fit: " + ", ".join(f"{k.id} ({k.memory_gb:g} GB)" for k in reversed(largest))
+    smallest, *others = sorted(fitting, key=lambda k: k.memory_gb)
+    return "what would fit: " + ", ".join(f"{k.id} ({k.memory_gb:g} GB)" for k in (smallest, *others[-3:]))
