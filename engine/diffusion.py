@@ -123,7 +123,8 @@ class DiffusionFiller:
         completer = Completer(document, hole, tree)
         found: list[Candidate] = []
         why = "no completion that fits was found"
-        side_by_side = (yield from self._denoise_many(job)) if settings.alternatives > 1 else []
+        batched = settings.alternatives > 1 and not settings.rewrite  # what stands there seeds the first canvas alone
+        side_by_side = (yield from self._denoise_many(job)) if batched else []
         for number, variation in enumerate(self._variations(settings), start=1):
             if number <= len(side_by_side):
                 candidate = side_by_side[number - 1]

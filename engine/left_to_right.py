@@ -15,7 +15,7 @@ from engine.canvas import Canvas, valid_text
 from engine.context.window import cut_window
 from engine.denoisers.base import PREFILL_CHUNK, Noise, SuffixPlace, Traits
 from engine.denoisers.cache import Cache, read_causally
-from engine.denoisers.layout import MAX_SUFFIX
+from engine.denoisers.layout import MAX_SUFFIX, last_tokens
 from engine.denoisers.transformer import Transformer
 from engine.filler import CancelToken, Completion, Draft, FillSettings, Timing
 from engine.hole import Hole, HoleKind
@@ -73,7 +73,7 @@ class LeftToRightFiller:
         remnant = window.remnant.encode("utf-8", errors="replace")
         max_tokens += self.count_tokens(window.remnant) if window.remnant else 0
         room = self._window - MAX_SUFFIX - max_tokens - 1
-        ids = [self._start, *self._tokenizer.encode(window.prefix)[-room:]]
+        ids = [self._start, *last_tokens(self._tokenizer.encode(window.prefix), room)]
         begun = time.perf_counter()
         kept = min(self._cache.keep_prefix(ids), len(ids) - 1)
         del self._cache.prefix[kept:]

@@ -72,7 +72,9 @@ def _below_todos(document: Document, tree: SyntaxTree) -> Iterator[Mark]:
         if node.type not in _COMMENT_TYPES:
             continue
         start, end = tree.offset_of(node.start_byte), tree.offset_of(node.end_byte)
-        end -= len(document.text[start:end]) - len(document.text[start:end].rstrip("\r\n"))  # some grammars take the break
+        end -= len(document.text[start:end]) - len(
+            document.text[start:end].rstrip("\r\n")
+        )  # some grammars take the break
         if not _TODO.search(document.text, start, end):
             continue
         line = lines.line_at(start)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from engine import memory
 from engine.text import Document
-from lsp_server import memory, parent
+from lsp_server import parent
 from lsp_server.ahead import Ahead
 from lsp_server.fills import Fills
 from lsp_server.loading import LoadEvents, LoadFiller, ModelLoader, load_filler

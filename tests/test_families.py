@@ -237,6 +237,8 @@ def test_what_is_selected_can_seed_the_canvas(load):
         load(), Document(text, "plaintext"), Hole(4, 13, HoleKind.SELECTION, 8), FillSettings(steps=4, rewrite=True)
     )
     assert done.apply(text) == "x = " + done.text + "\ny = 2\n"
+    several = FillSettings(steps=1, rewrite=True, alternatives=2)
+    assert run(load(), Document(text, "plaintext"), Hole(4, 13, HoleKind.SELECTION, 8), several).steps >= 1
 
 
 def test_a_number_of_slots_that_is_asked_for_is_taken(load):

@@ -273,7 +273,7 @@ def test_over_the_memory_limit_the_model_is_let_go_and_loaded_again_when_asked_f
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loads = []
-    monkeypatch.setattr("lsp_server.memory.resident_mb", lambda: 500.0)
+    monkeypatch.setattr("engine.memory.resident_mb", lambda: 500.0)
 
     def load(settings: object, progress: object) -> Gated:
         loads.append(1)

@@ -16,7 +16,7 @@ from torch import Tensor
 from engine.canvas import Canvas
 from engine.denoisers.base import PREFILL_CHUNK, Encoded, Noise, Step, SuffixPlace, Traits
 from engine.denoisers.cache import Cache, read_causally
-from engine.denoisers.layout import MAX_SUFFIX
+from engine.denoisers.layout import MAX_SUFFIX, last_tokens
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.errors import BadInput
 from engine.filler import CancelToken
@@ -73,7 +73,7 @@ class BlockCausalDenoiser:
         Raises `Cancelled` between two chunks; what was encoded until then stays in the cache.
         """
         room = self.traits.window - MAX_SUFFIX - self.traits.max_slots - self.traits.max_pinned - 2
-        ids = [self._start, *prefix[-room:]]
+        ids = [self._start, *last_tokens(prefix, room)]
         before = ids[:-1]  # the last token opens the canvas, and so is not in the cache
         encodes_suffix = self.traits.suffix is not SuffixPlace.PINNED
         after = [self._start, *suffix[: MAX_SUFFIX - 1]] if encodes_suffix else []

@@ -9,3 +9,12 @@ on, and so that neither's cache depends on the other: typing extends the prefix 
 
 MAX_SUFFIX = 96  # tokens, the start token included
 CANVAS_SIZES = (6, 8, 12, 16, 24, 32)  # slots that a canvas is trained with; any number up to the last will do
+
+_STEP = 256  # tokens
+
+
+def last_tokens(tokens: list[int], room: int) -> list[int]:
+    """The end of a text that is longer than `room` tokens. Its start moves in coarse steps, so that typing only extends
+    what was encoded."""
+    over = len(tokens) - room
+    return tokens if over <= 0 else tokens[min(-(-over // _STEP) * _STEP, len(tokens) - 1) :]

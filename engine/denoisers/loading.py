@@ -18,6 +18,7 @@ from engine.denoisers.on_disk import check_memory, check_whole
 from engine.denoisers.transformer import Shape, Transformer
 from engine.denoisers.weights import load_adapter, read_config, read_tensors
 from engine.errors import ModelUnavailable
+from engine.memory import give_back
 from engine.tokenizer import Tokenizer
 
 DESCRIPTION = "denoiser.json"
@@ -130,10 +131,12 @@ def load_denoiser(
     tokenizer = Tokenizer(folder / "tokenizer.json")
     check_memory(folder, check_whole(folder), dtype, device, families.what_fits)
     progress(0.2, "reading the weights")
-    state = read_tensors(folder)
+    state = read_tensors(folder, dtype)
     progress(0.6, "laying out the weights")
     model = Transformer(shape, state, dtype).to(device)
     adapter = load_adapter(shape, description.rank, state, dtype).to(device) if description.rank else None
+    del state
+    give_back()  # what loading took and nobody needs any more
     progress(1.0, "ready")
     return BlockCausalDenoiser(
         name,

@@ -25,8 +25,9 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ModelUnavailable(f"{folder / 'config.json'} cannot be read: {broken}") from None
 
 
-def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All safetensors files of a folder, joined. Raises `ModelUnavailable` where there is none or one is broken."""
+def read_tensors(folder: Path, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    """All safetensors files of a folder, joined; what is int8 there in `dtype`, a matrix at a time, so that no more is
+    held than is needed. Raises `ModelUnavailable` where there is none or one is broken."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise ModelUnavailable(f"{folder} holds no .safetensors file: the weights are missing")
@@ -36,7 +37,7 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
             state |= load_file(file)
         except (SafetensorError, OSError) as broken:
             raise ModelUnavailable(f"the weights {file} are broken: {broken}") from None
-    return _dequantized(state)
+    return _dequantized(state, dtype)
 
 
 SCALE = ".scale"
@@ -48,14 +49,14 @@ def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
     return (weight.float() / scale[..., None]).round().to(torch.int8), scale
 
 
-def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Every int8 tensor times its scale, in fp32; the others as they are."""
+def _dequantized(state: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+    """Every int8 tensor times its scale; the others as they are."""
     result = {}
     for name, value in state.items():
         if value.dtype == torch.int8:
             if name + SCALE not in state:
                 raise ModelUnavailable(f"the weights lack the scale of {name}")
-            value = value.float().mul_(state[name + SCALE][..., None])
+            value = value.float().mul_(state[name + SCALE][..., None]).to(dtype)
         if not name.endswith(SCALE):
             result[name] = value
     return result
@@ -63,7 +64,7 @@ def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def load_base(folder: Path, dtype: torch.dtype = torch.float32) -> Transformer:
     """A plain Llama- or Qwen-shaped model from a Hugging Face folder."""
-    return Transformer(Shape.from_config(read_config(folder)), read_tensors(folder), dtype)
+    return Transformer(Shape.from_config(read_config(folder)), read_tensors(folder, dtype), dtype)
 
 
 ADAPTER_PREFIX = "adapter."

@@ -60,4 +60,6 @@ def read_provenance(folder: Path) -> Progress:
     try:
         return Progress(**json.loads((folder / PROVENANCE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as broken:
-        raise ModelUnavailable(f"{folder / PROVENANCE} cannot be read ({broken}): not a trained model's folder") from None
+        raise ModelUnavailable(
+            f"{folder / PROVENANCE} cannot be read ({broken}): not a trained model's folder"
+        ) from None

@@ -57,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, default=2, metavar="N", help="documents a step (default: %(default)s)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: %(default)s)")
     parser.add_argument(
-        "--precision", default="auto", help="of the frozen base and the canvases: auto, bf16 or fp32 (default: %(default)s)"
+        "--precision",
+        default="auto",
+        help="of the frozen base and the canvases: auto, bf16 or fp32 (default: %(default)s)",
     )
     parser.add_argument(
         "--start",

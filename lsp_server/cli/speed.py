@@ -63,7 +63,7 @@ def _model(options: argparse.Namespace) -> dict[str, Any]:
         figures = measure(filler, lines, baseline, lambda done, of: ticker.show(f"{done} of {of} holes"))
     finally:
         ticker.close()
-    from lsp_server.memory import resident_mb
+    from engine.memory import resident_mb
 
     return {"name": filler.name, "load_ms": round(load_ms), "resident_mb": round(resident_mb()), **figures}
 

@@ -1,4 +1,4 @@
-"""Keeps the server under the person's memory limit."""
+"""What this process takes of the machine's memory, and how to give back what it no longer needs."""
 
 from __future__ import annotations
 
