@@ -22,7 +22,7 @@ from torch import Tensor
 from engine.canvas import Canvas
 from engine.denoisers.base import PREFILL_CHUNK, Encoded, Noise, Step, SuffixPlace, Traits
 from engine.denoisers.cache import Cache
-from engine.denoisers.layout import MAX_SUFFIX
+from engine.denoisers.layout import MAX_SUFFIX, last_tokens
 from engine.denoisers.passes import OwnPass, Pass
 from engine.denoisers.sampling import SamplerSettings
 from engine.denoisers.transformer import Transformer
@@ -92,7 +92,7 @@ class BlockDiffusionDenoiser:
 
     def _before(self, prefix: Sequence[int], suffix: Sequence[int]) -> list[int]:
         room = self.traits.window - MAX_SUFFIX - 2 * self._block - 2
-        return [self._start, *suffix[: MAX_SUFFIX - 1], self._start, *prefix[-room:]]
+        return [self._start, *suffix[: MAX_SUFFIX - 1], self._start, *last_tokens(list(prefix), room)]
 
     @torch.inference_mode()
     def encode(self, prefix: list[int], suffix: list[int], cancel: CancelToken) -> Encoded:

@@ -21,6 +21,7 @@ from engine.denoisers.transformer import Shape, Transformer
 from engine.denoisers.weights import read_tensors
 from engine.denoisers.whole_sequence import WholeSequenceDenoiser
 from engine.errors import ModelUnavailable
+from engine.memory import give_back
 from engine.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -88,9 +89,11 @@ def load_masked(
     if shape is None:
         run = _own_code(folder, config, device, dtype)
     else:
-        state = _renamed(read_tensors(folder))
+        state = _renamed(read_tensors(folder, dtype))
         progress(0.6, "laying out the weights")
         model = Transformer(shape, state, dtype).to(device)
+        del state
+        give_back()  # what loading took and nobody needs any more
     vocabulary = run.vocabulary if run else model.shape.vocabulary  # type: ignore[union-attr]
     for token in (description.mask, description.start, description.expand, description.delete, description.end):
         if token is not None and not 0 <= token < vocabulary:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from engine.canvas import Canvas
 from engine.denoisers.base import Edit, Encoded, Noise, Step, SuffixPlace, Traits
+from engine.denoisers.layout import last_tokens
 from engine.denoisers.passes import Pass
 from engine.denoisers.sampling import SamplerSettings
 from engine.filler import CancelToken
@@ -84,7 +85,7 @@ class WholeSequenceDenoiser:
         """Encodes nothing; prefixes too long lose their start."""
         cancel.check()
         room = self.traits.window - self.traits.max_slots - self.traits.max_pinned - 2
-        read = Read([self._start, *prefix[-room:]], suffix)
+        read = Read([self._start, *last_tokens(prefix, room)], suffix)
         return Encoded(len(read.prefix) + min(len(suffix), self.traits.max_pinned), 0, state=read)
 
     def step(self, encoded: Encoded, canvas: Canvas, carry: Any = None) -> Step:
