@@ -123,13 +123,15 @@ class DiffusionFiller:
         completer = Completer(document, hole, tree)
         found: list[Candidate] = []
         why = "no completion that fits was found"
-        batched = settings.alternatives > 1 and not settings.rewrite  # what stands there seeds the first canvas alone
-        side_by_side = (yield from self._denoise_many(job)) if batched else []
-        for number, variation in enumerate(self._variations(settings), start=1):
-            if number <= len(side_by_side):
-                candidate = side_by_side[number - 1]
-            else:
-                candidate = yield from self._denoise(job, variation, number)
+        batched = settings.alternatives == 1 or not settings.rewrite  # what stands there seeds the first canvas alone
+        variations = list(self._variations(settings))
+        begun_together: dict[int, _Writing] = {}
+        for number, variation in enumerate(variations, start=1):
+            # the first alone, unless more are wanted: most fit; then those with other first words in one batch
+            if batched and number == (1 if settings.alternatives > 1 else 2):
+                until = 2 * settings.alternatives if number == 1 else len(variations) - 1
+                begun_together = yield from self._denoise_many(job, variations[number - 1 : until], number)
+            candidate = yield from self._denoise(job, variation, number, begun_together.get(number))
             begun = time.perf_counter()
             best = completer.offer(candidate) if candidate else None
             spent.check += (time.perf_counter() - begun) * 1000
@@ -140,8 +142,8 @@ class DiffusionFiller:
                 break  # the next ones are less sure
             if best and best.text not in [f.text for f in found]:
                 found.append(best)
-            if number < len(side_by_side):
-                continue  # it costs no step to look at what is there
+            if settings.alternatives > 1 and number < len(begun_together):
+                continue  # it costs little to look at what is there
             if len(found) >= settings.alternatives or (found and number >= 2 * settings.alternatives):
                 break
         found = [*found[:1], *sorted(found[1:], key=lambda candidate: -candidate.confidence)][: settings.alternatives]
@@ -192,13 +194,14 @@ class DiffusionFiller:
         yield from (_Variation(base, rank) for rank in range(1, max(MAX_CANDIDATES - 1, 2 * settings.alternatives)))
         yield _Variation(careful)
 
-    def _denoise_many(self, job: _Job) -> Generator[Draft, None, list[Candidate | None]]:
-        """The first candidates in one batch: a canvas each for the first word's best tokens. Those whose first canvas is
-        not the end go on by themselves. Empty where the denoiser takes one canvas at a time."""
+    def _denoise_many(
+        self, job: _Job, variations: list[_Variation], number: int
+    ) -> Generator[Draft, None, dict[int, _Writing]]:
+        """The first canvases of several candidates in one batch, by the candidates' numbers, of which the first is
+        `number`. What follows a first canvas is each candidate's own. Empty where the denoiser takes one at a time."""
         denoiser, traits, cancel, spent = self._denoiser, self._denoiser.traits, job.cancel, job.spent
         if not isinstance(denoiser, BatchDenoiser):
-            return []
-        variations = list(self._variations(job.settings))[: 2 * job.settings.alternatives]
+            return {}
         encoded = self._encode(job.prefix, job.suffix, cancel, spent)
         writings = [self._begin(job, variation) for variation in variations]
         while open_ := [w for w in writings if not w.run.finished and not w.past]:
@@ -218,12 +221,9 @@ class DiffusionFiller:
             spent.steps += 1
             for writing in open_:
                 text, slots = writing.canvas.draft(denoiser.tokenizer, traits.fill_end)
-                yield Draft(writing.run.step, 0, text, slots, writings.index(writing) + 1)
+                yield Draft(writing.run.step, 0, text, slots, number + writings.index(writing))
                 writing.past = self._runs_on(job, writing.canvas.tokens(traits.fill_end))
-        found = []
-        for number, writing in enumerate(writings, start=1):
-            found.append((yield from self._denoise(job, writing.variation, number, writing)))
-        return found
+        return dict(enumerate(writings, start=number))
 
     def _begin(self, job: _Job, variation: _Variation) -> _Writing:
         """An empty first canvas."""

@@ -112,3 +112,14 @@ def test_a_prefix_longer_than_the_window_loses_its_start():
     prefix = [2 + i % 390 for i in range(5000)]
     _, encoded = score(denoiser, prefix, [5] * 500)
     assert encoded.tokens <= denoiser.traits.window
+
+
+def test_several_canvases_in_one_pass_score_as_one_by_one():
+    denoiser = tiny.denoiser()
+    encoded = denoiser.encode(tiny.tokenizer().encode("def load(path):\n"), [5, 6, 7], CancelToken())
+    canvases = [Canvas.empty(6, denoiser.device) for _ in range(3)]
+    for number, canvas in enumerate(canvases):
+        canvas.slots[:number], canvas.decided[:number] = 40 + number, True
+    together = denoiser.step_many(encoded, canvases, [None] * 3)
+    for canvas, step in zip(canvases, together, strict=True):
+        torch.testing.assert_close(step.logits, denoiser.step(encoded, canvas).logits, atol=1e-4, rtol=1e-4)

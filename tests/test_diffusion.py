@@ -162,3 +162,23 @@ def test_control_tokens_in_a_document_are_plain_text_before_and_behind_the_hole(
     document, done, _, scripted = fill(marked, [" load"])
     assert not {tiny.FILL_END, tiny.MASK} & set(scripted.prefixes[0])
     assert done.apply(document.text) == marked.replace("¦", "load")
+
+
+def test_candidates_denoised_side_by_side_are_those_denoised_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine import diffusion
+
+    document = Document("def f(a, b):\n    total = \n    return total\n", "python")
+    hole = hole_at(document, document.text.index("total = ") + 8)
+
+    def texts() -> list[str]:
+        found = run(DiffusionFiller(tiny.denoiser()), document, hole, FillSettings(alternatives=4))
+        return [found.text, *sorted(a.text for a in found.alternatives)]
+
+    together = texts()
+    monkeypatch.setattr(diffusion.DiffusionFiller, "_denoise_many", lambda *_: iter_nothing())
+    assert together[0] == texts()[0] and len(set(together)) == len(together)
+
+
+def iter_nothing():
+    yield from ()
+    return {}
