@@ -98,12 +98,16 @@ class DiffusionFiller:
         self._sampler = Sampler(denoiser.traits, denoiser.tokenizer.token_bytes, self._settings)
         self.name = denoiser.name
 
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text takes, for budgets."""
+        return len(self._denoiser.tokenizer.encode(text))
+
     def fill(
         self, document: Document, hole: Hole, settings: FillSettings, cancel: CancelToken
     ) -> Iterator[Draft | Completion]:
         """See `engine.filler.Filler`. Where a canvas's text does not fit, a further one is denoised, its drafts too."""
         traits = self._denoiser.traits
-        window = cut_window(document, hole)
+        window = cut_window(document, hole, settings.context)
         budget = settings.slots or hole.slots
         if budget + traits.max_pinned + 2 > traits.window:
             raise BadInput(

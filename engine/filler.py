@@ -43,7 +43,7 @@ class FillSettings:
     slots: the canvas's slots (tokens); 1 or more. steps: a cap on denoising steps a canvas; 1 or more.
     alternatives: how many completions to look for, the best first. min_confidence: below this mean confidence
     (0 to 1) the completion is empty rather than a guess. seed: of the sampler's own generator. rewrite: what stands in
-    the hole seeds the canvas, so that part of it may stay.
+    the hole seeds the canvas, so that part of it may stay. context: text of other files that is read before the prefix.
     Raises `BadInput` where a value is out of range.
     """
 
@@ -53,6 +53,7 @@ class FillSettings:
     min_confidence: float = 0.0
     seed: int = 0
     rewrite: bool = False
+    context: str = ""
 
     def __post_init__(self) -> None:
         for name, low, high in (("slots", 1, 4096), ("steps", 1, 4096), ("alternatives", 1, 16)):

@@ -71,7 +71,7 @@ def _turn(
 ) -> None:
     """Some steps of one hole's canvas, opened or gone on with, in the document as it stands now."""
     traits, tokenizer = denoiser.traits, denoiser.tokenizer
-    window = cut_window(document, hole)
+    window = cut_window(document, hole, settings.context)
     suffix = tokenizer.encode(window.suffix)
     if filling.canvas is None:
         filling.canvas, filling.run = _open(denoiser, sampler, window, suffix, filling, settings)

@@ -48,5 +48,5 @@ def still_fitting(document: Document, offset: int, texts: Sequence[str]) -> list
     """Of texts offered before the ones that fit here now, filtered again: brackets may have been closed since."""
     tree = tree_of(document)
     hole = hole_at(document, offset, tree)
-    found = (completions.filters(document, hole, text, tree) for text in texts)
+    found = (completions.refilter(document, hole, text, tree) for text in texts)
     return [text for text in dict.fromkeys(found) if text]

@@ -6,9 +6,11 @@ import asyncio
 import importlib.metadata
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
 
 from engine import memory
 from engine.text import Document
@@ -24,6 +26,7 @@ from lsp_server.schedule import Scheduler
 from lsp_server.settings import Settings, SettingsLayers
 from lsp_server.status import METHOD as STATUS
 from lsp_server.status import Status
+from lsp_server.surroundings import Surroundings
 from lsp_server.worker import Worker
 from lsp_server.workspace import OpenDocument, TextStore
 
@@ -44,6 +47,7 @@ class MidfillServer(LanguageServer):
         self.fills = Fills(self.loader, self.scheduler, self._tell_refused)
         self.offers = Offers(start.cache_entries)
         self.ahead = Ahead()
+        self.surroundings = Surroundings()
         self._on_client_death = on_client_death
         self._progress: LoadProgress | None = None
         self._background: set[asyncio.Task] = set()
@@ -59,6 +63,12 @@ class MidfillServer(LanguageServer):
         """The open texts."""
         assert isinstance(self.workspace, TextStore), "set while initialize is handled"
         return self.workspace
+
+    def use_roots(self) -> None:
+        """Takes the workspace's folders, as the client has them now, for what context may be read from."""
+        uris = [folder.uri for folder in self.store.folders.values()] or [self.store.root_uri or ""]
+        paths = [to_fs_path(uri) for uri in uris if uri.startswith("file:")]
+        self.surroundings.use_roots([Path(path) for path in paths if path])
 
     def offered(self, uri: str) -> OpenDocument | None:
         """The open document, if completions are wanted in its language."""

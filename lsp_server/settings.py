@@ -103,6 +103,11 @@ class Settings:
     cache_entries: int = _setting(
         64, _whole(0, 10_000), "Completions remembered, so that typing what ghost text shows costs no model run."
     )
+    context_tokens: int = _setting(
+        256,
+        _whole(0, 100_000),
+        "Tokens of related code of other files that are read before the prefix. 0: none.",
+    )
     ahead: bool = _setting(
         True, Kind("true or false", bool), "After an accept, prepare the next completion while the machine is idle."
     )

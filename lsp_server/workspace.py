@@ -114,6 +114,10 @@ class TextStore(Workspace):
     def encoding(self) -> Encoding:
         return Encoding(types.PositionEncodingKind(self.position_encoding or "utf-16").value)
 
+    def snapshots(self) -> list[Document]:
+        """All open documents as they stand."""
+        return [found.document for found in self._text_documents.values() if isinstance(found, OpenDocument)]
+
     def find(self, uri: str) -> OpenDocument | None:
         """The open text of this address, of any scheme; None if the client has not opened it."""
         found = self._text_documents.get(unquote(uri))

@@ -236,3 +236,29 @@ def test_a_model_that_cannot_be_loaded_is_3(tmp_path: Path, source: Path, model:
     ran = midfill("fill", f"{source}:2:12", "--model", name)
     assert (ran.code, ran.out, ran.err.count("\n")) == (3, b"", 1)
     assert name.removeprefix("scripted:") in ran.err
+
+
+def test_what_was_read_of_other_files_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.diffusion import DiffusionFiller
+    from tests import tiny
+
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "prices.py").write_text("def total(rows):\n    return sum(rows)\n")
+    (tmp_path / "main.py").write_text("from prices import total\n\nx = total(\n")
+    seen = []
+
+    class Reads(DiffusionFiller):
+        def fill(self, document, hole, settings, cancel):
+            seen.append(settings.context)
+            yield from super().fill(document, hole, settings, cancel)
+
+    monkeypatch.setattr("lsp_server.cli.model.load", lambda *_: Reads(tiny.ScriptedDenoiser(["1)"])))
+    hole = f"{tmp_path / 'main.py'}:3:11"
+    ran = run(monkeypatch, "fill", hole, "--explain")
+    assert "read prices.py:1-2" in ran.err and "defines total" in ran.err
+    assert seen == ["# prices.py\ndef total(rows):\n    return sum(rows)\n\n"]
+    told = json.loads(run(monkeypatch, "fill", hole, "--explain", "--json").out)
+    assert [piece["path"] for piece in told["context"]["read"]] == ["prices.py"]
+    assert "context" not in json.loads(run(monkeypatch, "fill", hole, "--json", "--context", "0").out)
+    assert seen[-1] == ""
+    assert run(monkeypatch, "fill", hole, "--context", "-1").code == 2

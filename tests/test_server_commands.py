@@ -193,6 +193,20 @@ def test_typing_what_is_shown_runs_no_model(client: Client, filler: Gated) -> No
     assert len(filler.begun) == 2
 
 
+def test_what_is_left_of_several_lines_stays_several_lines_and_closed_brackets_are_not_doubled() -> None:
+    filler = Gated("print(a)\n    return a")
+    with served(filler) as client:
+        client.initialize()
+        client.open("def f(a):\n    \n")
+        client.inline(1, 4, trigger=2)
+        client.change([{"range": range_((1, 4), (1, 4)), "text": "print"}], version=2)
+        assert [item["insertText"] for item in client.inline(1, 9, trigger=2)] == ["(a)\n    return a"]
+        # the editor closes the bracket that is typed
+        client.change([{"range": range_((1, 9), (1, 9)), "text": "()"}], version=3)
+        assert [item["insertText"] for item in client.inline(1, 10, trigger=2)] == ["a"]
+        assert len(filler.begun) == 1
+
+
 def test_the_next_completion_is_made_ahead_after_an_accept(client: Client, filler: Gated) -> None:
     client.open("def f():\n    \n")
     (item,) = client.inline(1, 4)

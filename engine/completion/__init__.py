@@ -15,7 +15,7 @@ from engine.hole import Hole
 from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document
 
-__all__ = ["Candidate", "Completer", "complete", "filters"]
+__all__ = ["Candidate", "Completer", "complete", "filters", "refilter"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,18 @@ def filters(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
     text = repeats.trim(document, hole, text)
     text = words.part(document, hole, text)
     return blank.drop(document, hole, text)
+
+
+def refilter(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
+    """What of a completion fits that was right for this place before, and of which a part was typed since.
+
+    Its unit and its indentation were settled then; what has changed is what stands behind the cursor, where an editor
+    closes brackets by itself. Where that takes something off, the gate judges once more.
+    """
+    left = words.part(document, hole, repeats.trim(document, hole, control.cut(text)))
+    if not left.strip():
+        return ""
+    return left if left == text or Gate(document, hole, tree).passes(left) else ""
 
 
 class Completer:

@@ -29,7 +29,8 @@ class Window:
     suffix: str
 
 
-def cut_window(document: Document, hole: Hole) -> Window:
+def cut_window(document: Document, hole: Hole, context: str = "") -> Window:
+    """context: text of other files, put before the prefix."""
     text = document.text
     start = max(0, hole.start - PREFIX_CHARACTERS - STEP)
     start -= start % STEP
@@ -37,7 +38,7 @@ def cut_window(document: Document, hole: Hole) -> Window:
         line = text.rfind("\n", start, min(start + STEP // 2, hole.start)) + 1
         start = line or start
     prefix, remnant = split_for_healing(_plain(text[start : hole.start]))
-    return Window(prefix, remnant, _plain(text[hole.end : hole.end + SUFFIX_CHARACTERS]))
+    return Window(context + prefix, remnant, _plain(text[hole.end : hole.end + SUFFIX_CHARACTERS]))
 
 
 def _plain(text: str) -> str:

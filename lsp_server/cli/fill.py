@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from lsp_server.cli.options import seed
 from lsp_server.cli.target import Target, parse_target
 
 if TYPE_CHECKING:
+    from engine.context import Context
     from engine.filler import Completion, Filler, FillSettings
     from engine.hole import Hole
     from engine.text import Document
@@ -49,11 +51,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show the draft after each denoising step, then the completion in place (on standard error beside --json "
         "and --diff)",
     )
+    shown.add_argument(
+        "--explain",
+        action="store_true",
+        help="tell on standard error, or under `context` of --json, which code of other files was read, and why",
+    )
     shown.add_argument("--alternatives", type=int, default=1, metavar="N", help="completions to look for (default: 1)")
     how = parser.add_argument_group("filling")
     how.add_argument("--language", metavar="ID", help="of the text (default: by the file's name; else plaintext)")
     how.add_argument("--slots", type=int, metavar="N", help="tokens that the hole may need (default: by its kind)")
     how.add_argument("--steps", type=int, metavar="N", help="at most N denoising steps a canvas (default: the model's)")
+    how.add_argument(
+        "--context",
+        type=int,
+        default=256,
+        metavar="N",
+        help="tokens of related code of the file's project that are read before the prefix (default: 256; 0: none)",
+    )
     how.add_argument("--seed", type=seed, default=0, metavar="N", help="of the sampler (default: 0)")
     how.add_argument(
         "--min-confidence",
@@ -72,15 +86,18 @@ def run(options: argparse.Namespace) -> int:
 
     target = parse_target(options.target)
     settings = _settings(options)
+    if options.context < 0:
+        raise BadInput(f"--context must be 0 or more, not {options.context}")
     document = _document(target, options)
     hole = _hole(target, document)
     filler = model.load(options.model, options)
-    completion = _fill(options, target, document, hole, filler, settings)
+    context = _context(options, target, document, hole, filler)
+    completion = _fill(options, target, document, hole, filler, settings.with_(context=context.text))
     if options.in_place and completion.text:
         from lsp_server.cli.in_place import replace_text
 
         replace_text(target.name, document.text, completion.apply(document.text))
-    _print(options, target, document, hole, filler, completion)
+    _print(options, target, document, hole, filler, completion, context)
     if completion.text:
         if document.language == PLAINTEXT and options.language is None:
             output.flush()
@@ -101,6 +118,27 @@ def _settings(options: argparse.Namespace) -> FillSettings:
         min_confidence=options.min_confidence,
         seed=options.seed,
     )
+
+
+def _context(options: argparse.Namespace, target: Target, document: Document, hole: Hole, filler: Filler) -> Context:
+    from pathlib import Path
+
+    from engine.context import Context, Workspace, gather
+    from engine.context.root import workspace_root
+
+    count = getattr(filler, "count_tokens", None)
+    if target.path is None or options.context == 0 or count is None:
+        return Context()
+    path = Path(target.path).resolve()
+    whole = dataclasses.replace(document, path=str(path), notes=document.notes)
+    workspace = Workspace([workspace_root(path)])
+    found = gather(workspace, whole, hole.start, options.context, count, limit_ms=500)
+    if options.explain and not options.json:
+        from lsp_server.cli import explain
+
+        for line in explain.lines(found):
+            output.say(line)
+    return found
 
 
 def _document(target: Target, options: argparse.Namespace) -> Document:
@@ -170,7 +208,13 @@ def _screen(options: argparse.Namespace) -> output.Screen:
 
 
 def _print(
-    options: argparse.Namespace, target: Target, document: Document, hole: Hole, filler: Filler, completion: Completion
+    options: argparse.Namespace,
+    target: Target,
+    document: Document,
+    hole: Hole,
+    filler: Filler,
+    completion: Completion,
+    context: Context,
 ) -> None:
     if options.show_steps and completion.text:
         from lsp_server.cli import view
@@ -181,7 +225,12 @@ def _print(
         screen.line()
         screen.line(screen.paint(view.summary(completion), "faint"))
     if options.json:
-        output.write(output.as_json(_json(document, hole, filler, completion)))
+        told = _json(document, hole, filler, completion)
+        if options.explain:
+            from lsp_server.cli import explain
+
+            told["context"] = explain.as_dict(context)
+        output.write(output.as_json(told))
     elif not completion.text:
         return
     elif options.diff:

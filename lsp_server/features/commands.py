@@ -74,7 +74,7 @@ def register(server: MidfillServer) -> None:
         place = Place(opened.document, offset, ls.settings.fill_settings(count))
 
         def job(filler: Filler, token: CancelToken) -> Completion:
-            return jobs.fill(filler, token, place)
+            return jobs.fill(filler, token, inline_completion.with_context(ls, opened.uri, place, filler))
 
         found = await ls.fills.run(ALTERNATIVES, opened.uri, Rank.ASKED, job)
         where = _shown(types.Range(opened.position(offset), opened.position(offset)))
@@ -93,7 +93,8 @@ def register(server: MidfillServer) -> None:
         on_draft = drafts.sender(ls, given["uri"], where, given.get("token"))
 
         def job(filler: Filler, token: CancelToken) -> Completion:
-            return jobs.fill(filler, token, place, on_draft)
+            read = inline_completion.with_context(ls, opened.uri, place, filler)
+            return jobs.fill(filler, token, read, on_draft)
 
         found = await ls.fills.run(DENOISE, opened.uri, Rank.ASKED, job)
         text, confidence, steps = (found.text, found.confidence, found.steps) if found else ("", 0.0, 0)

@@ -22,4 +22,5 @@ def register(server: MidfillServer) -> None:
         uri = params.text_document.uri
         ls.fills.drop(uri)
         ls.offers.forget(uri)
+        ls.surroundings.forget(uri)
         ls.scheduler.forget(uri)

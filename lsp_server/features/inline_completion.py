@@ -67,8 +67,10 @@ async def find_texts(
     def job(filler: Filler, token: CancelToken) -> tuple[list[str], bool]:
         if offered and (left := jobs.still_fitting(place.document, place.offset, offered)):
             return left, True
-        return jobs.texts_of(jobs.fill(filler, token, place, on_draft), wanted), False
+        read = with_context(ls, uri, place, filler)
+        return jobs.texts_of(jobs.fill(filler, token, read, on_draft), wanted), False
 
+    ls.surroundings.note(place.document, place.offset, ls.store.snapshots())
     delay = ls.settings.debounce / 1000 if rank is Rank.TYPED and not offered else 0.0
     found = await ls.fills.run(kind, uri, rank, job, delay)
     if found is None:
@@ -77,6 +79,13 @@ async def find_texts(
     if texts and not again:
         ls.offers.add(uri, choice, place.document, place.offset, texts, wanted)
     return texts
+
+
+def with_context(ls: MidfillServer, uri: str, place: Place, filler: Filler) -> Place:
+    """The place with what is to be read of other files. Runs in the model's thread."""
+    budget = ls.settings.context_tokens
+    text = ls.surroundings.text(uri, place.document, place.offset, budget, filler)
+    return dataclasses.replace(place, settings=place.settings.with_(context=text)) if text else place
 
 
 def prepare(ls: MidfillServer, uri: str, position: types.Position) -> None:

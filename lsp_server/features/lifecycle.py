@@ -13,10 +13,15 @@ def register(server: MidfillServer) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(ls: MidfillServer, params: types.InitializeParams) -> None:
         ls.protocol.use_store(TextStore.replacing(ls.workspace))
+        ls.use_roots()
         ls.setting_problems = ls.layers.initialize(params.initialization_options)
         if ls.settings.completion:
             completion.enable(ls)
         ls.watch_client(params.process_id)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(ls: MidfillServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        ls.use_roots()
 
     @server.feature(types.INITIALIZED)
     def initialized(ls: MidfillServer, params: types.InitializedParams) -> None:
