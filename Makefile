@@ -5,7 +5,7 @@ PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c c
 # the hole of the demo: line and column, counted from 1
 HOLE = examples/demo.py:14:9
 
-.PHONY: demo test quick lint format clean
+.PHONY: demo test quick load soak lint format clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/midfill fill $(HOLE) --show-steps
@@ -15,6 +15,15 @@ test: $(VENV)/.installed-dev lint
 
 quick: $(VENV)/.installed-dev
 	$(VENV)/bin/python -m pytest -m "not slow"
+
+# typists in many documents at once, a minute each: a scripted model, then the embedded one
+load: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m tests.load.typists
+	$(VENV)/bin/python -m tests.load.typists --embedded
+
+# thousands of requests, very long files, and five minutes of malformed messages
+soak: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m tests.load.soak
 
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check .

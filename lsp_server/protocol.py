@@ -17,6 +17,7 @@ from pygls.protocol import LanguageServerProtocol
 from lsp_server.logs import log, log_failure
 from lsp_server.workspace import TextStore
 
+_NOTIFICATIONS = frozenset(method for method, kinds in types.METHOD_TO_TYPES.items() if kinds[1] is None)
 _PARSE_ERROR = types.ErrorCodes.ParseError.value
 _INVALID_REQUEST = types.ErrorCodes.InvalidRequest.value
 _METHOD_NOT_FOUND = types.ErrorCodes.MethodNotFound.value
@@ -68,6 +69,8 @@ class MidfillProtocol(LanguageServerProtocol):
             self._refuse(message_id, _INVALID_REQUEST, "initialize came twice")
         elif self.shutting_down:
             self._refuse(message_id, _INVALID_REQUEST, f"{method} came after shutdown")
+        elif method in _NOTIFICATIONS:
+            self._refuse(message_id, _INVALID_REQUEST, f"{method} is a notification, it takes no id")
         elif method not in self.fm.builtin_features and method not in self.fm.features:
             self._refuse(message_id, _METHOD_NOT_FOUND, f"{method} is not served")
         elif not self._dispatch(data, f"the params of {method}"):

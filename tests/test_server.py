@@ -369,6 +369,8 @@ def check_refused(client: Client, body: bytes, code: int, request_id: object = N
         (b'{"jsonrpc": "2.0", "id": null, "method": "shutdown"}', -32600, None),
         (b'{"jsonrpc": "2.0", "id": 91, "method": 5}', -32601, 91),
         (b'{"jsonrpc": "2.0", "id": 92, "method": "no/such"}', -32601, 92),
+        (b'{"jsonrpc": "2.0", "id": 96, "method": "textDocument/didClose"}', -32600, 96),
+        (b'{"jsonrpc": "2.0", "id": 97, "method": "initialized", "params": {}}', -32600, 97),
         (b'{"jsonrpc": "2.0", "id": 93, "method": "textDocument/inlineCompletion"}', -32602, 93),
         (b'{"jsonrpc": "2.0", "id": 94, "method": "textDocument/inlineCompletion", "params": [1]}', -32602, 94),
         (b'{"jsonrpc": "2.0", "id": 95, "method": "initialize", "params": {"capabilities": {}}}', -32600, 95),
