@@ -8,7 +8,9 @@ also ends them at form feeds, U+0085, U+2028 and others, so it is not used.
 from __future__ import annotations
 
 import enum
+import os
 import re
+import stat
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +20,7 @@ from typing import Any
 
 from engine.errors import BadInput
 
+MOST_BYTES = 64_000_000  # of a file that is read
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 
@@ -156,7 +159,7 @@ def decode_text(data: bytes, name: str) -> str:
 def read_document(path: str | Path, language: str | None = None) -> Document:
     """The file at `path`, as it is byte for byte; its language by its name unless told.
 
-    Raises `BadInput` where there is no such file, it is a directory, cannot be read, is binary or not UTF-8, or where
+    Raises `BadInput` where there is no such file, it is a directory, no regular file, too large, cannot be read, is binary or not UTF-8, or where
     `language` is not known.
     """
     # Not at the top: text is the lowest layer, and only this convenience looks up at the table of languages.
@@ -165,6 +168,11 @@ def read_document(path: str | Path, language: str | None = None) -> Document:
     if language is not None:
         known(language)
     try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+            raise BadInput(f"{path} is no regular file")  # a pipe or a device might never end
+        if found.st_size > MOST_BYTES:
+            raise BadInput(f"{path} is larger than {MOST_BYTES // 1_000_000} MB, too large to be filled in")
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise BadInput(f"there is no file {path}") from None

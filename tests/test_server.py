@@ -483,3 +483,22 @@ def test_both_kinds_of_request_for_one_document_are_served() -> None:
         filler.gate.set()
         ghost, listed = (client.response(request)["result"] for request in requests)
         assert len(ghost) == 1 and len(listed["items"]) == 1
+
+
+def test_ten_requests_while_typing_get_ten_answers_and_the_newest_wins() -> None:  # case 10
+    filler = Gated("filled", opened=False)
+    with served(filler) as client:
+        client.initialize()
+        client.open("")
+        requests = []
+        for number, letter in enumerate("total = su"):
+            client.change([{"range": range_((0, number), (0, number)), "text": letter}], version=number + 2)
+            requests.append(client.begin_inline(0, number + 1, trigger=2))
+            time.sleep(0.02)
+        filler.gate.set()
+        answers = [client.response(request) for request in requests]
+        assert [answer.get("error", {}).get("code") for answer in answers] == [MODIFIED] * 9 + [None]
+        assert [item["insertText"] for item in answers[-1]["result"]] == ["filled"]
+        client.shut_down()
+        assert all(client.responses().count(request) == 1 for request in requests)
+        assert filler.ended.count("done") == 1

@@ -60,7 +60,7 @@ def test_any_edits_keep_the_copy_equal(data: st.DataObject, encoding: str, text:
         assert document.source == text and document.document.text == text
 
 
-def test_an_edit_below_a_form_feed_lands_where_the_editor_has_it() -> None:
+def test_an_edit_below_a_form_feed_lands_where_the_editor_has_it() -> None:  # case 06
     document = opened("A = 1\n\f\nB = 2\ndef f():\n    return \n")
     document.apply_change(edit((4, 11), (4, 11), "A"))
     assert document.source == "A = 1\n\f\nB = 2\ndef f():\n    return A\n"

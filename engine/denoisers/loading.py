@@ -64,9 +64,12 @@ def read_description(folder: Path, config: dict[str, Any]) -> Description:
     if path.exists():
         try:
             said = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(said, dict):
+                raise ValueError("it is no object")
             unknown = sorted(set(said) - {f.name for f in dataclasses.fields(Description)})
             if unknown:
                 raise ValueError(f"unknown key {unknown[0]!r}")
+            _check_types(said)
         except (OSError, ValueError, TypeError) as broken:
             raise ModelUnavailable(f"{path} cannot be read: {broken}") from None
     recipe = families.RECIPES.get(config.get("model_type", ""))
@@ -84,6 +87,27 @@ def read_description(folder: Path, config: dict[str, Any]) -> Description:
         return Description(**(values | said | {"family": family}))
     except TypeError as broken:
         raise ModelUnavailable(f"{path} cannot be read: {broken}") from None
+
+
+def _check_types(said: dict[str, Any]) -> None:
+    """Raises `ValueError` for a value of another type than `Description` has for its key."""
+    kinds = {f.name: str(f.type) for f in dataclasses.fields(Description)}
+    for key, value in said.items():
+        kind = kinds[key]
+        allowed: tuple[type, ...] = (float, int) if "float" in kind else (int,) if "int" in kind else (str,)
+        allowed = (bool,) if kind == "bool" else (list,) if kind.startswith("list") else allowed
+        fits = isinstance(value, allowed) and (kind == "bool" or not isinstance(value, bool))
+        if kind.startswith("list") and fits:
+            fits = all(isinstance(one, int) and not isinstance(one, bool) for one in value)
+        if not fits and not (value is None and "None" in kind):
+            raise ValueError(f"{key} must be {kind.replace(' | None', ' or null')}, not {value!r}")
+
+
+def _check_ids(folder: Path, description: Description, vocabulary: int) -> None:
+    named = {"start": description.start, "fill_end": description.fill_end, "mask": description.mask}
+    for key, token in named.items():
+        if token is not None and not 0 <= token < vocabulary:
+            raise ModelUnavailable(f"{folder / DESCRIPTION}: {key} {token} is no token of a vocabulary of {vocabulary}")
 
 
 def _plain(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
@@ -128,6 +152,7 @@ def load_denoiser(
             f"{folder}: suffix must be encoded, pinned or both, not {description.suffix!r}"
         ) from None
     shape = Shape.from_config(config)
+    _check_ids(folder, description, shape.vocabulary)
     tokenizer = Tokenizer(folder / "tokenizer.json")
     check_memory(folder, check_whole(folder), dtype, device, families.what_fits)
     progress(0.2, "reading the weights")

@@ -18,7 +18,10 @@ from engine.errors import ModelUnavailable
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json. Raises `ModelUnavailable` where it is missing or is not JSON."""
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it is no object")
+        return found
     except FileNotFoundError:
         raise ModelUnavailable(f"{folder} holds no config.json: not a model's folder") from None
     except (OSError, ValueError) as broken:

@@ -110,6 +110,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         output.say(str(error))
         return error.exit_code
+    except OSError as error:
+        output.abandon()
+        if debug:
+            traceback.print_exc()
+        where = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        output.say(f"{where}{error.strerror or error}")
+        return BadInput.exit_code
     except Exception as error:
         output.abandon()
         if debug:

@@ -54,7 +54,7 @@ def parse_target(text: str) -> Target:
     text = "-" + text[1:] if text.startswith(STANDARD_INPUT) else text
     found = _RANGE.fullmatch(text) or _CURSOR.fullmatch(text)
     if found is None:
-        hint = ": the column is missing" if _LINE_ONLY.fullmatch(text) else ""
+        hint = ": the column is missing" if _LINE_ONLY.fullmatch(text) and text.count(":") == 1 else ""
         raise BadInput(f"a hole is PATH:LINE:COL or PATH:L1:C1-L2:C2, not {text!r}{hint}")
     path, *numbers = found.groups()
     places = [int(number) for number in numbers]
