@@ -60,6 +60,22 @@ def test_any_edits_keep_the_copy_equal(data: st.DataObject, encoding: str, text:
         assert document.source == text and document.document.text == text
 
 
+@given(st.data(), st.sampled_from(ENCODINGS))
+def test_halves_of_characters_that_a_broken_client_sends_are_joined_when_they_meet(
+    data: st.DataObject, encoding: str
+) -> None:
+    document, text = opened("", encoding), ""
+    for _ in range(6):
+        start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+        new = data.draw(st.text(st.sampled_from("a\n\ud83d\ude00"), max_size=3))
+        document._replace(start, end, new)
+        joined = text[:start] + new + text[end:]
+        text = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        assert document.source == text
+        document.document.text.encode()  # no half is left in what the engine sees
+        assert len(document.document.text) == len(text)
+
+
 def test_an_edit_below_a_form_feed_lands_where_the_editor_has_it() -> None:  # case 06
     document = opened("A = 1\n\f\nB = 2\ndef f():\n    return \n")
     document.apply_change(edit((4, 11), (4, 11), "A"))

@@ -1,6 +1,6 @@
 """From a canvas's raw text to what a person is offered: one filter a file, in a fixed order, then the syntax gate.
 
-control characters -> line endings -> indentation -> end of the unit -> repeated suffix -> words at the seam -> blank -> gate
+control characters -> line endings -> indentation -> end of the unit -> repeated suffix -> words at the seam -> echo of the lines above -> blank -> gate
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.completion import blank, control, indentation, line_endings, repeats, unit, words
+from engine.completion import blank, control, echo, indentation, line_endings, repeats, unit, words
 from engine.completion.gate import Gate
 from engine.completion.variants import shorter, variants
 from engine.hole import Hole
@@ -34,6 +34,7 @@ def filters(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> str:
     text = unit.cut(document, hole, text, tree)
     text = repeats.trim(document, hole, text)
     text = words.part(document, hole, text)
+    text = echo.drop(document, hole, text)
     return blank.drop(document, hole, text)
 
 

@@ -26,11 +26,11 @@ def _same_line(hole: Hole, text: str, behind: str) -> str:
     if not wanted or hole.kind in (HoleKind.LINE, HoleKind.BLOCK):
         return text
     stripped = text.rstrip()
+    without = _without_end(stripped, wanted)
     if hole.kind is HoleKind.SELECTION:
-        long_enough = len(wanted) >= _SHORTEST
-        return stripped.removesuffix(wanted) if long_enough and stripped.endswith(wanted) else text
-    if stripped.endswith(wanted) and balance(stripped.removesuffix(wanted)).unmatched is not None:
-        return stripped.removesuffix(wanted)
+        return without if len(wanted) >= _SHORTEST and without is not None else text
+    if without is not None and balance(without).unmatched is not None:
+        return without
     if hole.kind is HoleKind.STRING or hole.kind is HoleKind.COMMENT:
         return text
     if wanted[0] in PAIRS and behind[0] == wanted[0]:  # `lo¦(handle)`: the call's brackets stand there
@@ -40,6 +40,17 @@ def _same_line(hole: Hole, text: str, behind: str) -> str:
     if unmatched is not None and text[unmatched] == wanted[0]:
         return text[:unmatched]
     return text
+
+
+def _without_end(text: str, end: str) -> str | None:
+    """`text` less `end`, which it may write with other white space; None where it does not end so."""
+    at = len(text)
+    for character in reversed("".join(end.split())):
+        at = len(text[:at].rstrip())
+        if not at or text[at - 1] != character:
+            return None
+        at -= 1
+    return text[:at]
 
 
 def _following_lines(document: Document, hole: Hole, text: str) -> str:

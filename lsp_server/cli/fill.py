@@ -27,6 +27,7 @@ examples:
   midfill fill app.py:14:9                     a cursor: before column 9 of line 14
   midfill fill app.py:10:1-12:1 --diff         a range: its end is not part of it
   midfill fill app.py:14:9 --alternatives 3 --json
+  midfill fill app.py --holes                  all marked holes together, as a patch
   midfill fill -:14:9 --language python        PATH `-`: the text comes from standard input
 
 --json prints one object: text, range (from 1, end exclusive), confidence (0 to 1), steps, tokens, cached_tokens and
@@ -44,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = shown.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one object, and nothing else on standard output")
     form.add_argument("--diff", action="store_true", help="print the change as a patch")
+    parser.add_argument(
+        "--holes",
+        action="store_true",
+        help="the argument is a file: fill all holes that it marks itself, each seeing the drafts of the others: "
+        "`...`, a lone `pass`, and below a TODO line (shown as a patch unless --in-place or --json)",
+    )
     shown.add_argument("--in-place", action="store_true", help="write the completion into the file")
     shown.add_argument(
         "--show-steps",
@@ -84,6 +91,10 @@ def run(options: argparse.Namespace) -> int:
     # What can be wrong with the input is found before the model, which takes seconds, is loaded.
     from engine.syntax.languages import PLAINTEXT
 
+    if options.holes:
+        from lsp_server.cli import holes
+
+        return holes.run(options)
     target = parse_target(options.target)
     settings = _settings(options)
     if options.context < 0:
