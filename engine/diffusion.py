@@ -217,7 +217,7 @@ class DiffusionFiller:
             else:
                 steps = denoiser.step_many(encoded, [w.canvas for w in open_], [w.carry for w in open_])
             for writing, step in zip(open_, steps, strict=True):
-                if first and writing.variation.rank:
+                if writing.variation.rank and not writing.canvas.forced:
                     _force(writing.canvas, writing.sampler, step.logits, writing.variation.rank)
                 writing.sampler.advance(writing.canvas, step.logits, writing.run, step.edits)
                 writing.carry = writing.run.judged if traits.conditioned else step.carry

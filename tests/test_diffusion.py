@@ -182,3 +182,15 @@ def test_candidates_denoised_side_by_side_are_those_denoised_one_by_one(monkeypa
 def iter_nothing():
     yield from ()
     return {}
+
+
+def test_candidates_differ_behind_a_remnant_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first slots type the remnant again; what is varied is the first word behind it."""
+    document = Document("def f(a):\n    \n", "python")
+    hole = hole_at(document, len("def f(a):\n    "))
+    tried = set()
+    for event in DiffusionFiller(tiny.denoiser()).fill(document, hole, FillSettings(alternatives=4), CancelToken()):
+        if isinstance(event, Draft):
+            tried.add((event.candidate, event.text))
+    last = {candidate: text for candidate, text in sorted(tried)}
+    assert len(set(last.values())) >= 4
