@@ -255,6 +255,9 @@ function M.attach(buffer)
   end
   on({ "InsertEnter", "TextChangedI", "TextChangedP", "CursorMovedI" }, M.changed)
   on({ "InsertLeave", "BufLeave" }, M.left_insert)
+  if buffer == vim.api.nvim_get_current_buf() and insert_mode() then
+    M.changed() -- the server came, or came back, while the person was typing
+  end
 end
 
 return M

@@ -15,6 +15,7 @@ function M.ended(code, signal)
   if M.stopping or vim.v.exiting ~= vim.NIL then
     return
   end
+  require("midfill.status").heard(nil)
   failures = vim.uv.now() - started > LONG and 1 or failures + 1
   local pause = PAUSES[failures]
   if not told or not pause then
