@@ -6,6 +6,7 @@ that were never opened from disk. Here lines are `engine.text.LineIndex`'s, and 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
@@ -51,6 +52,7 @@ class OpenDocument(TextDocument):
             )
             if self._edit is not None:
                 came_from(self._snapshot, self._edit)
+                self._edit = dataclasses.replace(self._edit, older=None)
         return self._snapshot
 
     @property
@@ -92,7 +94,8 @@ class OpenDocument(TextDocument):
             start, end, text = max(0, start - 1), min(len(self._rope), end + 1), _join_surrogates(around)
         before, self._snapshot = self._snapshot, None
         if before is not None and is_parsed(before):
-            self._edit = EditSince(before, start, end, start + len(text))
+            older = dataclasses.replace(self._edit, older=None) if self._edit is not None else None
+            self._edit = EditSince(before, start, end, start + len(text), older)
         elif self._edit is not None:
             self._edit = self._edit.then(start, end, len(text))
         self._rope.edit(start, end, text)

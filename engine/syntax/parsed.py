@@ -12,12 +12,17 @@ _TREE, _EDIT = "syntax tree", "edit since"
 
 @dataclass(frozen=True)
 class EditSince:
-    """How a document came from `base`: base's [start, old_end) became [start, new_end) (code points)."""
+    """How a document came from `base`: base's [start, old_end) became [start, new_end) (code points).
+
+    older: what this one took the place of. Letting a large text and its tree go takes milliseconds, so they are let go
+    where the tree is made, and not where a person types.
+    """
 
     base: Document
     start: int
     old_end: int
     new_end: int
+    older: EditSince | None = None
 
     def then(self, start: int, end: int, length: int) -> EditSince:
         """This edit followed by another, of [start, end) in its result to `length` characters, as one."""
@@ -27,6 +32,7 @@ class EditSince:
             min(self.start, start),
             self.old_end + max(0, end - self.new_end),
             max(self.new_end, end) + grown,
+            self.older,
         )
 
 

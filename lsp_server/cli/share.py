@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import statistics
@@ -37,7 +38,8 @@ def server_share(lines: int = LINES, requests: int = REQUESTS) -> dict[str, Any]
 def library_text(lines: int) -> str:
     """Python source of about so many lines: modules of the standard library one after another, by name."""
     found: list[str] = []
-    for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py")):
+    paths = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
+    for path in itertools.cycle(paths):
         if len(found) >= lines:
             break
         with contextlib.suppress(OSError, UnicodeDecodeError):

@@ -10,6 +10,12 @@ import statistics
 import sys
 import time
 
+from lsprotocol import types
+
+from engine.syntax import tree_of
+from engine.text import Encoding
+from lsp_server.cli.share import library_text
+from lsp_server.workspace import OpenDocument
 from tests.load import fuzz
 from tests.load.client import LoadClient, resident_mb
 from tests.load.serving import serving
@@ -27,6 +33,7 @@ def main() -> int:
     with serving(script=QUICK) as client:
         problems += requests(client, "scripted", options.requests)
         long_files(client)
+    store_and_parse()
     if options.embedded_requests:
         with serving(embedded=True) as client:
             problems += requests(client, "embedded", options.embedded_requests)
@@ -89,6 +96,27 @@ def long_files(client: LoadClient) -> None:
         )
         client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         client.log.answers.clear()
+
+
+def store_and_parse(edits: int = 30) -> None:
+    """What an edit in a file of 200,000 lines costs the store, and the parse that goes on from the one before."""
+    text = library_text(200_000)
+    opened = OpenDocument("file:///long.py", text, 1, "python", Encoding.UTF16)
+    tree_of(opened.document)
+    store, parse = [], []
+    for number in range(edits):
+        at = types.Position(100_000, 0)
+        change = types.TextDocumentContentChangePartial(range=types.Range(at, at), text="abcdefghij"[number % 10])
+        begun = time.perf_counter()
+        opened.apply_change(change)
+        stored = time.perf_counter()
+        tree_of(opened.document)
+        store.append((stored - begun) * 1000)
+        parse.append((time.perf_counter() - begun) * 1000)
+    print(
+        f"{text.count(chr(10)):,} lines of the standard library: an edit {statistics.median(store):.2f} ms in the store, "
+        f"{statistics.median(parse):.1f} ms with the parse"
+    )
 
 
 if __name__ == "__main__":
