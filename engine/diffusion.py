@@ -177,11 +177,10 @@ class DiffusionFiller:
     ) -> Iterator[Round]:
         """See `engine.together.JointFiller`."""
 
-        def runs_on(document: Document, hole: Hole, text: str) -> bool:
-            offered = completions.filters(document, hole, text, tree_of(document)) if "\n" in text else text
-            return bool(offered.strip()) and len(offered.rstrip()) < len(text.rstrip())
+        def past(document: Document, hole: Hole, text: str) -> bool:
+            return _past_its_end(document, hole, text, tree_of(document))
 
-        return joint.rounds(self._denoiser, self._sampler, runs_on, document, marks, settings, cancel)
+        return joint.rounds(self._denoiser, self._sampler, past, document, marks, settings, cancel)
 
     def _variations(self, settings: FillSettings) -> Iterator[_Variation]:
         """The first candidate is the sampler's own; then those with other first words, at least as many as are asked
@@ -334,9 +333,9 @@ class DiffusionFiller:
         needed. A model that did not learn to end a fill costs no more steps than one that did."""
         begun = time.perf_counter()
         text = self._decoded(job.window, tokens) or ""
-        offered = completions.filters(job.document, job.hole, text, job.tree) if "\n" in text else text
+        past = _past_its_end(job.document, job.hole, text, job.tree)
         job.spent.check += (time.perf_counter() - begun) * 1000
-        return bool(offered.strip()) and len(offered.rstrip()) < len(text.rstrip())
+        return past
 
     def _untyped(self, window: Window, written: list[int]) -> bytes:
         """What of the remnant the canvases before have not typed again, where they were too short for it."""
@@ -359,6 +358,12 @@ class DiffusionFiller:
 
     def _text(self, window: Window, written: list[int]) -> str:
         return self._denoiser.tokenizer.decode(written).removeprefix(window.remnant) if written else ""
+
+
+def _past_its_end(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> bool:
+    """Whether a filter would cut the end of a text of several lines off: it has gone past its unit or into the suffix."""
+    offered = completions.filters(document, hole, text, tree) if "\n" in text else text
+    return bool(offered.strip()) and len(offered.rstrip()) < len(text.rstrip())
 
 
 def _standing(job: _Job, tokenizer: Tokenizer) -> list[int]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from lsprotocol import types
+from lsprotocol import converters, types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from engine.filler import CancelToken, Completion, Filler
@@ -25,6 +25,7 @@ FILL_HOLES = "midfill.fillHoles"
 REWRITE = "midfill.rewriteSelection"
 ALTERNATIVES = "midfill.alternatives"
 DENOISE = "midfill.denoise"
+_CONVERTER = converters.get_converter()
 MOST_RANGES = 64  # filled together
 _PATIENCE = 60.0  # seconds for the editor to apply an edit; a person may be asked first
 
@@ -164,7 +165,7 @@ async def _changing(
     answer["message"] = f"filled {len(made)} of {len(found)} holes" if kind == FILL_HOLES else "rewritten"
     edit = _edit(ls, given["uri"], opened, made)
     if given.get("apply") is False:
-        answer["edit"] = ls.protocol._converter.unstructure(edit)
+        answer["edit"] = _CONVERTER.unstructure(edit)
         return answer
     if not ls.is_current(opened.uri, snapshot):
         return answer | {"message": "the document changed meanwhile"}
