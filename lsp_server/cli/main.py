@@ -19,6 +19,7 @@ COMMANDS = {
     "serve": "speak the Language Server Protocol with an editor",
     "doctor": "tell what this machine would run with, and what is missing",
     "models": "list the models that are known, or fetch one",
+    "check": "tell whether fills fit a repository, by holes dug in its own code",
     "speed": "measure how quick this machine is",
     "bench": "measure a model on holes whose filling is tested",
     "train": "make the embedded model",
