@@ -16,6 +16,7 @@ from engine import memory
 from engine.text import Document
 from lsp_server import parent
 from lsp_server.ahead import Ahead
+from lsp_server.client_log import ClientLog
 from lsp_server.fills import Fills
 from lsp_server.loading import LoadEvents, LoadFiller, ModelLoader, load_filler
 from lsp_server.logs import log, log_failure
@@ -52,6 +53,7 @@ class MidfillServer(LanguageServer):
         self._progress: LoadProgress | None = None
         self._background: set[asyncio.Task] = set()
         self._refusals: set[str] = set()
+        self._client_log: ClientLog | None = None
 
     @property
     def settings(self) -> Settings:
@@ -128,8 +130,15 @@ class MidfillServer(LanguageServer):
         if self.protocol.initialized and self.settings.status and not self.protocol.shutting_down:
             self.protocol.notify(STATUS, message)
 
+    def log_to_client(self) -> None:
+        """From now on the client's log gets what ours gets."""
+        self._client_log = ClientLog(self)
+        log.addHandler(self._client_log)
+
     def close(self, timeout: float) -> bool:
         """Stops all work. False if the model's thread still runs after `timeout` seconds."""
+        if self._client_log is not None:
+            log.removeHandler(self._client_log)
         self.fills.stop_all()
         return self.worker.stop(timeout)
 

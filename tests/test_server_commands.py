@@ -275,6 +275,17 @@ def test_a_model_that_cannot_be_loaded_is_an_error_with_its_reason() -> None:
         assert "no model 'x'" in found["params"]["message"]
 
 
+def test_the_clients_log_gets_a_line_and_no_source_text(client: Client, filler: Gated) -> None:
+    client.open("secret = ")
+    filler.error = ValueError("secret = 1")
+    client.inline(0, 9)
+    found = client.notification("window/logMessage")
+    assert found["type"] == 1 and "ValueError" in found["message"] and "\n" not in found["message"]
+    assert not any(
+        "secret" in m["params"]["message"] for m in client.messages if m.get("method") == "window/logMessage"
+    )
+
+
 def test_clients_that_want_no_status_get_none() -> None:
     with served(Gated()) as client:
         client.initialize(options={"status": False})

@@ -25,6 +25,7 @@ def register(server: MidfillServer) -> None:
 
     @server.feature(types.INITIALIZED)
     def initialized(ls: MidfillServer, params: types.InitializedParams) -> None:
+        ls.log_to_client()
         ls.tell_setting_problems()
         ls.apply_settings()
         ls.status.tell(again=True)
