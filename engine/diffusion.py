@@ -29,6 +29,9 @@ from engine.together import Mark, Round
 from engine.tokenizer import Tokenizer
 
 MAX_CANDIDATES = 6  # canvases tried for one completion before the answer is empty
+# Denoising steps, for each alternative that is asked for, after which no further candidate and no further canvas of one is
+# begun: the first candidate is always brought to its end, the others must not make a person wait for nothing.
+MAX_STEPS = 96
 
 
 @dataclass
@@ -58,6 +61,11 @@ class _Job:
     cancel: CancelToken
     spent: _Spent
     first: _Size | None = None
+
+    @property
+    def used_up(self) -> bool:
+        """Whether so many steps were spent that only what has begun is brought to its end."""
+        return self.spent.steps >= MAX_STEPS * self.settings.alternatives
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,8 @@ class DiffusionFiller:
         variations = list(self._variations(settings))
         begun_together: dict[int, _Writing] = {}
         for number, variation in enumerate(variations, start=1):
+            if number > 1 and job.used_up and number not in begun_together:
+                break
             # the first alone, unless more are wanted: most fit; then those with other first words in one batch
             if batched and number == (1 if settings.alternatives > 1 else 2):
                 until = 2 * settings.alternatives if number == 1 else len(variations) - 1
@@ -288,7 +298,7 @@ class DiffusionFiller:
         written: list[int] = []
         confidences: list[float] = []
         block = passed = 0
-        while left > 0:
+        while left > 0 and not (block and number > 1 and job.used_up):
             if block == 0:
                 canvas, run, carry, past = first.canvas, first.run, first.carry, first.past
                 slots_here = min(left, job.first.slots if job.first else traits.max_slots)

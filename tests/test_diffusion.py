@@ -193,3 +193,16 @@ def test_candidates_differ_behind_a_remnant_too(monkeypatch: pytest.MonkeyPatch)
         if isinstance(event, Draft):
             last[event.candidate] = event.text
     assert len(set(last.values())) >= 4
+
+
+def test_a_fill_that_finds_nothing_ends_after_a_bounded_number_of_steps() -> None:
+    """The first candidate is brought to its end; the others may not make a person wait for nothing."""
+    from engine import diffusion
+
+    document = Document("def f():\n    \n", "python")
+    hole = dataclasses.replace(hole_at(document, len("def f():\n    ")), slots=200)
+    slow = tiny.ScriptedDenoiser([") ) ) ) ) ) ) ) ) ) ) ) ) ) ) ) ) ) )"], sure=0.5)
+    found = run(DiffusionFiller(slow), document, hole, FillSettings())
+    assert found.text == "" or compiles(found.apply(document.text))
+    # the first candidate's canvases, and at most one canvas begun just before the limit
+    assert found.steps <= max(200, diffusion.MAX_STEPS) + 2 * slow.traits.max_slots
