@@ -6,6 +6,7 @@ python -m tests.load.soak [--requests 5000] [--embedded-requests 300] [--fuzz-se
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import sys
 import time
@@ -49,11 +50,12 @@ def requests(client: LoadClient, name: str, count: int) -> list[str]:
     uri = "file:///soak.py"
     client.open("def f(first, second):\n    \n", uri=uri)
     memory: list[float] = []
+    letters = random.Random(0)
     times: list[float] = []
     line, column = 1, 4
     for number in range(count):
-        # letters that no offer goes on with, so that each request is filled anew; a new line now and then
-        letter = "\n" if column > 40 else "qzxj"[number % 4]
+        # letters without a pattern: one that a model can see would be offered, and typing it would cost no model run
+        letter = "\n" if column > 40 else letters.choice("abcdefghijklmnopqrstuvwxyz")
         client.type(uri, line, column, letter, number + 2)
         line, column = (line + 1, 0) if letter == "\n" else (line, column + 1)
         asked = client.ask_inline(uri, line, column)
