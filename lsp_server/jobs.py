@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,9 +26,17 @@ class Place:
     hole: Hole | None = None
 
 
-def fill(filler: Filler, token: CancelToken, place: Place, on_draft: OnDraft | None = None) -> Completion:
-    """The completion at a place. Parsing a large document is work, too, so it is done here."""
+def fill(
+    filler: Filler,
+    token: CancelToken,
+    place: Place,
+    on_draft: OnDraft | None = None,
+    limit_ms: float | None = None,
+) -> Completion:
+    """The completion at a place; an empty one where it takes longer than `limit_ms`, looked at after each step. Parsing a
+    large document is work, too, so it is done here."""
     token.check()
+    begun = time.monotonic()
     hole = place.hole or hole_at(place.document, place.offset)
     token.check()
     for event in filler.fill(place.document, hole, place.settings, token):
@@ -35,6 +44,8 @@ def fill(filler: Filler, token: CancelToken, place: Place, on_draft: OnDraft | N
             return event
         if on_draft is not None:
             on_draft(hole, event)
+        if limit_ms is not None and (time.monotonic() - begun) * 1000 > limit_ms:
+            return Completion("", hole.start, hole.end, why=f"it took longer than {limit_ms:.0f} ms")
     raise RuntimeError("a filler ended without a completion")
 
 

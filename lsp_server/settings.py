@@ -100,6 +100,11 @@ class Settings:
     debounce: int = _setting(
         0, _whole(0, 5000), "Milliseconds that an automatic request waits for a newer one. Editors wait by themselves."
     )
+    time_limit: int = _setting(
+        10_000,
+        _whole(100, 3_600_000),
+        "Milliseconds of the model's work after which an automatic request is answered with nothing.",
+    )
     cache_entries: int = _setting(
         64, _whole(0, 10_000), "Completions remembered, so that typing what ghost text shows costs no model run."
     )

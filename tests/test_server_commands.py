@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -322,6 +323,18 @@ def test_a_request_waits_for_a_newer_one_as_long_as_the_setting_says() -> None:
         answers = [client.response(request) for request in requests]
         assert [a["error"]["code"] for a in answers[:4]] == [CANCELLED] * 4 and len(answers[4]["result"]) == 1
         assert len(filler.begun) == 1
+
+
+def test_an_automatic_request_is_answered_with_nothing_after_its_time_and_one_by_hand_waits() -> None:
+    filler = Gated(opened=False)
+    with served(filler) as client:
+        client.initialize(options={"time_limit": 100})
+        client.open("x = ")
+        assert client.inline(0, 4, trigger=2) == []
+        asked = client.begin_inline(0, 4, trigger=1)
+        time.sleep(0.3)
+        filler.gate.set()
+        assert len(client.response(asked)["result"]) == 1
 
 
 def test_what_a_request_for_a_changed_document_is_answered(client: Client, filler: Gated) -> None:

@@ -68,7 +68,8 @@ async def find_texts(
         if offered and (left := jobs.still_fitting(place.document, place.offset, offered)):
             return left, True
         read = with_context(ls, uri, place, filler)
-        return jobs.texts_of(jobs.fill(filler, token, read, on_draft), wanted), False
+        limit = None if rank is Rank.ASKED else float(ls.settings.time_limit)
+        return jobs.texts_of(jobs.fill(filler, token, read, on_draft, limit), wanted), False
 
     ls.surroundings.note(place.document, place.offset, ls.store.snapshots())
     delay = ls.settings.debounce / 1000 if rank is Rank.TYPED and not offered else 0.0
