@@ -2,7 +2,8 @@
 
 A document is cut once into a prefix stream; each spot in it has a suffix of its own and canvases that start at
 different places before the spot's end. Every canvas is seen with a mask and with that mask's complement, or fully
-masked and with its left part known, so that each slot is learned from.
+masked and with its left part known, so that each slot is learned from; and once more left to right without a mask, where
+every slot teaches what the suffix says of it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Canvas:
     """prefix_length: tokens of the prefix stream before the slots (the last of them opens the canvas as its anchor).
 
     tokens: the right token of each slot; masked: which slots are noise; weights: of each masked slot in the loss.
+    causal: no slot is noise, each sees those before it alone and is predicted from them, as a left-to-right model would.
     """
 
     prefix_length: int
@@ -30,6 +32,7 @@ class Canvas:
     tokens: list[int]
     masked: list[bool]
     weights: list[float]
+    causal: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class TrainingDocument:
 class ExampleMaker:
     """Draws documents from files, projects by the square root of their size, so that no large one drowns the rest."""
 
-    def __init__(self, files: list[SourceFile], tokenizer: Tokenizer, fill_end: int, seed: int, spots: int = 4) -> None:
+    def __init__(self, files: list[SourceFile], tokenizer: Tokenizer, fill_end: int, seed: int, spots: int = 10) -> None:
         self._tokenizer, self._fill_end, self._spots = tokenizer, fill_end, spots
         self._random = random.Random(seed)
         by_project: dict[str, list[SourceFile]] = {}
@@ -147,11 +150,13 @@ class ExampleMaker:
         else:
             known = draw.randint(1, max(1, inside - 1))
             masks = [[True] * size, [i >= known for i in range(size)]]
-        return [
+        noisy = [
             Canvas(prefix_length, spot, tokens, mask, [w if m else 0.0 for w, m in zip(weights, mask, strict=True)])
             for mask in masks
             if any(mask[:inside])
         ]
+        known = Canvas(prefix_length, spot, tokens[:inside], [False] * inside, weights[:inside], causal=True)
+        return [*noisy, known]
 
 
 def _line_end(text: str, at: int) -> int:

@@ -60,6 +60,7 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
     places: list[int] = []
     prefix_lengths: list[int] = []
     spots: list[int] = []
+    causal_canvases: list[bool] = []
     for number, canvas in enumerate(document.canvases):
         size = 1 + len(canvas.tokens)
         canvas_of += [number] * size
@@ -69,6 +70,7 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
         places += range(MAX_SUFFIX + canvas.prefix_length - 1, MAX_SUFFIX + canvas.prefix_length - 1 + size)
         prefix_lengths += [canvas.prefix_length - 1] * size
         spots += [canvas.spot + 1] * size
+        causal_canvases += [canvas.causal] * size
     canvas_index = torch.tensor(canvas_of, device=device)
     noisy = torch.tensor(tokens, device=device)
     x = torch.where(
@@ -77,6 +79,8 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
     before = (stream_of == 0)[None, :] & (index[None, :] < torch.tensor(prefix_lengths, device=device)[:, None])
     after = stream_of[None, :] == torch.tensor(spots, device=device)[:, None]
     within = canvas_index[:, None] == canvas_index[None, :]
+    place = torch.arange(len(canvas_of), device=device)
+    within &= (place[:, None] >= place[None, :]) | ~torch.tensor(causal_canvases, device=device)[:, None]
     mask = torch.cat((before | after, within), dim=1)
     hidden = model(x[None], torch.tensor(places, device=device), _Behind(kept), mask, adapter)[0]
     weight = torch.tensor(weights, device=device)

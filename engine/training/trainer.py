@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -140,18 +141,27 @@ def _held_out_line(
     tokenizer: Tokenizer,
     documents: list[TrainingDocument],
 ) -> str:
-    """The averaged weights on held-out projects: masked loss, and exact match of whole holes."""
+    """The averaged weights on held-out projects: masked loss, left-to-right loss, and exact match of whole holes."""
     adapter = Adapter(model.shape, rank).to(model.device)
     adapter.load_state_dict(average)
-    total = weight = 0.0
-    for document in documents:
-        loss, weights, _ = document_loss(model, adapter, document)
-        total, weight = total + loss.item(), weight + weights.item()
+    noisy, causal = (_mean_loss(model, adapter, documents, causal) for causal in (False, True))
     control = frozenset(range(LAST_CONTROL + 1))
     denoiser = BlockCausalDenoiser(
         "held-out", model, tokenizer, start=FILL_END, fill_end=FILL_END, control=control, adapter=adapter
     )
-    return f"held-out loss {total / weight:.3f}  exact match {exact_match(denoiser, documents):.2f}  (checkpoint saved)"
+    exact = exact_match(denoiser, documents)
+    return f"held-out loss {noisy:.3f}  left to right {causal:.3f}  exact match {exact:.2f}  (checkpoint saved)"
+
+
+def _mean_loss(model: Transformer, adapter: Adapter, documents: list[TrainingDocument], causal: bool) -> float:
+    """Of the canvases that are read left to right, or of the others."""
+    total = weight = 0.0
+    for document in documents:
+        canvases = [c for c in document.canvases if c.causal is causal]
+        if canvases:
+            loss, weights, _ = document_loss(model, adapter, replace(document, canvases=canvases))
+            total, weight = total + loss.item(), weight + weights.item()
+    return total / max(weight, 1e-9)
 
 
 def _used_up(options: TrainingOptions, progress: Progress, seconds: float) -> bool:
