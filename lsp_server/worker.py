@@ -10,6 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
+from engine.memory import Trimmer
+
 T = TypeVar("T")
 
 
@@ -19,12 +21,14 @@ class Worker:
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="midfill-model")
         self._jobs: set[Future] = set()
+        self._trimmer = Trimmer()
 
     def submit(self, job: Callable[..., T], *args: object) -> asyncio.Future[T]:
         """Must be called in the event loop's thread."""
         future = self._executor.submit(job, *args)
         self._jobs.add(future)
         future.add_done_callback(self._jobs.discard)
+        self._executor.submit(self._trimmer.trim)  # behind the job, so that nobody waits for it
         return asyncio.wrap_future(future)
 
     def stop(self, timeout: float) -> bool:

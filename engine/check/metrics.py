@@ -11,7 +11,7 @@ from engine.check.dataset import Problem
 from engine.check.sandbox import TIMEOUT_S, Outcome, run_program
 from engine.filler import Completion
 from engine.hole import Hole
-from engine.syntax.python_source import compiles
+from engine.syntax.python_source import compiles, rejection
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def judge(problem: Problem, hole: Hole, completion: Completion, timeout_s: float
     """Judges a completion of a problem's hole.
 
     passed: its tests pass with the completion in place, be it empty. exact, similarity: against the reference.
-    parses: the whole text does. adds_error: the reference's text parses and that of a completion that is not empty
-    does not. not_exact_join: it names another range than the hole, or its result is not prefix + completion + suffix.
+    parses: the whole text does. adds_error: CPython compiles the reference's text and not that of a completion that is not
+    empty. not_exact_join: it names another range than the hole, or its result is not prefix + completion + suffix.
     """
     document = problem.document
     filled = problem.filled(completion.text)
@@ -46,7 +46,9 @@ def judge(problem: Problem, hole: Hole, completion: Completion, timeout_s: float
         similarity=similarity(problem.canonical_solution, completion.text),
         parses=parses,
         empty=not completion.text,
-        adds_error=bool(completion.text) and not parses and compiles(problem.filled(problem.canonical_solution)),
+        adds_error=bool(completion.text)
+        and rejection(filled) is not None
+        and rejection(problem.filled(problem.canonical_solution)) is None,
         not_exact_join=(completion.start, completion.end) != (hole.start, hole.end)
         or not _same_bytes(completion.apply(document.text), filled),
         steps=completion.steps,

@@ -14,6 +14,7 @@ from engine.syntax.scan import Kind, lexis_of, line_start, state_at, tokens, unc
 
 _HEADER = re.compile(r"^([ \t]*)(\w+)\b.*:[ \t]*(?:#.*)?$")
 _OPENERS = ("", "x = (", "x = [", "x = {", "x = f(", 'x = """', "x = '''", "if (")
+_CONTINUED = re.compile(r"\\(?:\r\n|\n|\r)\Z")
 _REACH = 80  # lines below the hole that may speak of the headers they need
 
 
@@ -25,6 +26,8 @@ def prefix_completes(text: str) -> bool:
     brackets = "".join(PAIRS.get(c, "") for _, c in reversed(state.brackets))
     for end in ends:
         closing = end + brackets
+        if not closing and _CONTINUED.search(text):
+            closing = "0"
         for after in (closing + "\n", closing + ":\n") if closing else ("",):  # it may be a header that is left open
             if any(compiles(text + after + body) for body in _bodies(text, after)):
                 return True

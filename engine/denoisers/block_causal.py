@@ -82,7 +82,7 @@ class BlockCausalDenoiser:
             cancel.check()
             self._cache.suffix = []
             at = MAX_SUFFIX - len(after)
-            read_causally(self._model, self._cache, after, at, at)
+            read_causally(self._model, self._cache, after, at, at, pad_before=True)
             self._cache.suffix = after
         elif not after:
             self._cache.suffix = []

@@ -14,6 +14,8 @@ from torch import Tensor
 from engine.denoisers.layout import MAX_SUFFIX
 from engine.denoisers.transformer import Shape, Transformer
 
+_PAD = 16  # tokens
+
 
 class Cache:
     """Layout: see `engine.denoisers.layout`. Buffer a layer: keys and values, [1, K, capacity, d] each."""
@@ -52,13 +54,31 @@ class Cache:
         return MAX_SUFFIX - len(self.suffix)
 
 
-def read_causally(model: Transformer, cache: Cache, ids: Sequence[int], at: int, attend_from: int) -> Tensor:
-    """Encodes tokens causally, without an adapter, into the cache from place `at`; hidden states [n, h]."""
+def read_causally(
+    model: Transformer, cache: Cache, ids: Sequence[int], at: int, attend_from: int, *, pad_before: bool = False
+) -> Tensor:
+    """Encodes tokens causally, without an adapter, into the cache from place `at`; hidden states [n, h].
+
+    Few different lengths are run: a matrix library prepares a kernel for each that it meets, and keeps it. What pads a
+    pass is seen by none of its tokens, and stands where nothing is kept: behind them, or before them if asked so (then
+    they see each other alone).
+    """
+    n = len(ids)
+    padding = 0 if n == 1 else -n % _PAD
+    if pad_before:
+        assert attend_from == at >= padding
+        at, attend_from, ids = at - padding, at - padding, [*[0] * padding, *ids]
+    else:
+        padding = min(padding, cache.capacity - at - n)
+        ids = [*ids, *[0] * padding]
     count, before = len(ids), at - attend_from
     positions = torch.arange(at, at + count, device=model.device)
     mask = torch.ones(count, before + count, dtype=torch.bool, device=model.device).tril(before)
+    if pad_before:
+        mask[padding:, :padding] = False
     x = model.embed(torch.tensor(ids, device=model.device))
-    return model(x[None], positions, cache.view(at, attend_from), mask)[0]
+    hidden = model(x[None], positions, cache.view(at, attend_from), mask)[0]
+    return hidden[padding:] if pad_before else hidden[:n]
 
 
 class View:

@@ -9,7 +9,7 @@ from engine.syntax.faults import new_faults
 from engine.syntax.grammars import GrammarStatus, available_grammars
 from engine.syntax.languages import LANGUAGES, Language, is_known, known, language_for_path
 from engine.syntax.parsed import EditSince, came_from, is_parsed, tree_of
-from engine.syntax.python_source import compiles, compiles_around
+from engine.syntax.python_source import Rejection, compiles, compiles_around, rejection
 from engine.syntax.regions import Region
 from engine.syntax.tree import SyntaxFault, SyntaxNode, SyntaxTree
 from engine.syntax.units import unit_end
@@ -21,6 +21,7 @@ __all__ = [
     "GrammarStatus",
     "Language",
     "Region",
+    "Rejection",
     "SyntaxFault",
     "SyntaxNode",
     "SyntaxTree",
@@ -35,6 +36,7 @@ __all__ = [
     "language_for_path",
     "new_faults",
     "opens_block",
+    "rejection",
     "tree_of",
     "unit_end",
 ]

@@ -155,8 +155,8 @@ class ExampleMaker:
             for mask in masks
             if any(mask[:inside])
         ]
-        known = Canvas(prefix_length, spot, tokens[:inside], [False] * inside, weights[:inside], causal=True)
-        return [*noisy, known]
+        causal = Canvas(prefix_length, spot, tokens[:inside], [False] * inside, weights[:inside], causal=True)
+        return [*noisy, causal]
 
 
 def _line_end(text: str, at: int) -> int:
