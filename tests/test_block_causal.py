@@ -123,3 +123,19 @@ def test_several_canvases_in_one_pass_score_as_one_by_one():
     together = denoiser.step_many(encoded, canvases, [None] * 3)
     for canvas, step in zip(canvases, together, strict=True):
         torch.testing.assert_close(step.logits, denoiser.step(encoded, canvas).logits, atol=1e-4, rtol=1e-4)
+
+
+def test_what_pads_a_pass_is_seen_by_no_token(monkeypatch):
+    """Passes of one length, padded, and of the lengths as they come, bare, score the same."""
+    from engine.denoisers import cache
+
+    requests = [
+        (list(range(2, 2 + n)), list(range(50, 50 + m))) for n, m in ((1, 1), (7, 30), (16, 95), (40, 3), (41, 3))
+    ]
+    padded, bare = tiny.denoiser(), tiny.denoiser()
+    for prefix, suffix in requests:
+        wanted, _ = score(padded, prefix, suffix)
+        with monkeypatch.context() as patch:
+            patch.setattr(cache, "_PAD", 1)
+            found, _ = score(bare, prefix, suffix)
+        torch.testing.assert_close(wanted, found, rtol=1e-4, atol=1e-4)

@@ -21,7 +21,28 @@ from engine.text import Document
 
 pytestmark = pytest.mark.slow
 
-PUT_IN = ["(", ")", "[", "]", "{", "}", '"', "'", '"""', ":", ",", "\\", "#", "\n", "\n    ", "\t", "=", "@", "else:", "lambda "]
+PUT_IN = [
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    '"',
+    "'",
+    '"""',
+    ":",
+    ",",
+    "\\",
+    "#",
+    "\n",
+    "\n    ",
+    "\t",
+    "=",
+    "@",
+    "else:",
+    "lambda ",
+]
 LARGEST = 60_000  # characters; CPython parses each file once a candidate
 HOLES, CANDIDATES = 240, 5
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.syntax import compiles, compiles_around
+from engine.syntax import compiles, compiles_around, rejection
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,28 @@ def test_compiles(text: str, expected: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert compiles(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "grammar", "line"),
+    [
+        ("x = 1\n", None, None),
+        ("x = await y\n", None, None),
+        ("x = (\n", True, 1),
+        ("x = 1\nreturn x\n", False, 2),
+        ("f(a=1,\n  a=2)\n", False, 2),
+        ("def f():\n    nonlocal x\n", False, 2),
+        ("def f():\n    await x\n", False, 2),
+        ("x = '\0'\n", True, None),
+    ],
+)
+def test_what_cpython_has_against_a_text(text: str, grammar: bool | None, line: int | None) -> None:
+    found = rejection(text)
+    if grammar is None:
+        assert found is None
+    else:
+        assert found is not None and (found.grammar, found.line) == (grammar, line)
+        assert compiles(text) is not grammar
 
 
 @settings(deadline=None)
