@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,30 @@ def test_an_editor_gets_the_same_over_pipes(encoding):
         items = client.inline(line, character, trigger=2)
         assert insert(text, items[0], encoding) == marked.replace("¦", "ad")
         assert client.shut_down() == 0
+
+
+def test_an_answer_does_not_depend_on_the_hash_seed(tmp_path):
+    """Sets of strings come in another order in every process: nothing that is answered may go by it."""
+    (tmp_path / "a.py").write_text(
+        "import json\nfrom b import load, store, Shelf\n\n\ndef f(path, shelf):\n    data = \n    store(shelf, data)\n\n\ndef g(:\n    pass\n"
+    )
+    (tmp_path / "b.py").write_text(
+        "class Shelf:\n    books = {}\n\n\ndef load(path):\n    return open(path).read()\n\n\ndef store(shelf, data):\n    shelf.books[data] = 1\n"
+    )
+    answers = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        arguments = ["a.py:6:12", "--json", "--alternatives", "2"]
+        ran = subprocess.run(
+            [sys.executable, "-m", "lsp_server.cli.main", "fill", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            env=environment,
+            cwd=tmp_path,
+        )
+        assert ran.returncode == 0, ran.stderr
+        answer = json.loads(ran.stdout)
+        answers.append({k: answer[k] for k in ("text", "confidence", "steps", "alternatives", "encoded_tokens")})
+    assert answers[0] == answers[1]
