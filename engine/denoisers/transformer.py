@@ -83,9 +83,32 @@ class Past(Protocol):
         ...
 
 
+class Attention(Protocol):
+    """Which keys each query looks at, and what it takes from there."""
+
+    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """queries [B, H, n, d]; keys, values [B, K, m + n, d] -> [B, H, n, d]. Query heads of one key-value head stand one
+        after another."""
+        ...
+
+
 class NoPast:
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         return keys, values
+
+
+class Masked:
+    """Every query over all keys, but those that a mask forbids it: boolean [n, m + n], or [B, n, m + n]."""
+
+    def __init__(self, mask: Tensor | None, group: int) -> None:
+        if mask is not None:
+            mask = mask.repeat(group, 1) if mask.dim() == 2 else mask.repeat(1, group, 1)[:, None]
+        self._mask = mask
+
+    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        batch, _, n, size = queries.shape
+        grouped = queries.reshape(batch, keys.shape[1], -1, size)
+        return F.scaled_dot_product_attention(grouped, keys, values, attn_mask=self._mask).view(batch, -1, n, size)
 
 
 class Adapter(nn.Module):
@@ -161,19 +184,23 @@ class Transformer(nn.Module):
         return F.linear(self._norm(hidden, self.final_norm), self.head).float()
 
     def forward(
-        self, x: Tensor, positions: Tensor, past: Past, mask: Tensor | None = None, adapter: Adapter | None = None
+        self,
+        x: Tensor,
+        positions: Tensor,
+        past: Past,
+        mask: Tensor | None = None,
+        adapter: Adapter | None = None,
+        attention: Attention | None = None,
     ) -> Tensor:
         """Embedded tokens [B, n, h] at `positions` [n] through all layers: hidden states [B, n, h], before the last norm.
 
         mask: boolean [n, m + n], or [B, n, m + n], true where a token may look; None lets every token see everything.
+        attention: one that knows better than a mask, in its place.
         """
         shape = self.shape
         angles = positions.float()[:, None] * self.frequencies[None, :]
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        group = shape.heads // shape.kv_heads
-        if mask is not None:
-            # query heads of one key-value head stand one after another
-            mask = mask.repeat(group, 1) if mask.dim() == 2 else mask.repeat(1, group, 1)[:, None]
+        attention = attention or Masked(mask, shape.heads // shape.kv_heads)
         batch, n, _ = x.shape
         split = [shape.heads * shape.head_size, shape.kv_heads * shape.head_size, shape.kv_heads * shape.head_size]
         for i, w in enumerate(self.layer_weights):
@@ -187,9 +214,7 @@ class Transformer(nn.Module):
                 q, k = self._norm(q, w["q_norm"]), self._norm(k, w["k_norm"])
             q, k = _rotate(q, cos, sin), _rotate(k, cos, sin)
             keys, values = past.extend(i, k, v)
-            q = q.reshape(batch, shape.kv_heads, group * n, shape.head_size)
-            a = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
-            a = a.view(batch, shape.heads, n, shape.head_size).transpose(1, 2).reshape(batch, n, -1)
+            a = attention(q, keys, values).transpose(1, 2).reshape(batch, n, -1)
             x = x + self._linear(a, "out", i, adapter)
             h = self._norm(x, w["norm2"] if adapter is None else adapter.gain(i, 1, w["norm2"]))
             gate, up = self._linear(h, "gate_up", i, adapter).chunk(2, dim=-1)

@@ -6,12 +6,14 @@ with the stream encoded by the frozen base, so that only the canvases are differ
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from engine.denoisers.layout import MAX_SUFFIX
-from engine.denoisers.transformer import Adapter, Transformer
+from engine.denoisers.transformer import Adapter, Masked, Transformer
 from engine.training.examples import TrainingDocument
 
 
@@ -35,6 +37,28 @@ class _Behind:
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         before_keys, before_values = self._kept[layer]
         return torch.cat((before_keys, keys), 2), torch.cat((before_values, values), 2)
+
+
+class _BySpot:
+    """Attention of each spot's canvases over the prefix, their own suffix and themselves (an `Attention`).
+
+    Of all the pairs of a document's tokens a canvas looks at one in five: the others are not even computed.
+    """
+
+    def __init__(self, parts: list[tuple[slice, slice, slice, Tensor]], context: int) -> None:
+        """parts: of each spot, its places among the queries, those of the prefix and of its suffix among `context` kept
+        ones, and its mask."""
+        self._context = context
+        self._parts = parts
+
+    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        found = []
+        for own, prefix, suffix, mask in self._parts:
+            among = slice(self._context + own.start, self._context + own.stop)
+            seen = [torch.cat((x[:, :, prefix], x[:, :, suffix], x[:, :, among]), 2) for x in (keys, values)]
+            attend = Masked(mask, queries.shape[1] // keys.shape[1])
+            found.append(attend(queries[:, :, own], seen[0], seen[1]))
+        return torch.cat(found, 2)
 
 
 def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocument) -> tuple[Tensor, Tensor, Tensor]:
@@ -71,18 +95,24 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
         prefix_lengths += [canvas.prefix_length - 1] * size
         spots += [canvas.spot + 1] * size
         causal_canvases += [canvas.causal] * size
-    canvas_index = torch.tensor(canvas_of, device=device)
     noisy = torch.tensor(tokens, device=device)
     x = torch.where(
         torch.tensor(masked, device=device)[:, None], adapter.mask_embedding.to(model.dtype), model.embed(noisy)
     )
-    before = (stream_of == 0)[None, :] & (index[None, :] < torch.tensor(prefix_lengths, device=device)[:, None])
-    after = stream_of[None, :] == torch.tensor(spots, device=device)[:, None]
-    within = canvas_index[:, None] == canvas_index[None, :]
-    place = torch.arange(len(canvas_of), device=device)
-    within &= (place[:, None] >= place[None, :]) | ~torch.tensor(causal_canvases, device=device)[:, None]
-    mask = torch.cat((before | after, within), dim=1)
-    hidden = model(x[None], torch.tensor(places, device=device), _Behind(kept), mask, adapter)[0]
+    canvas_index, place = torch.tensor(canvas_of, device=device), torch.arange(len(canvas_of), device=device)
+    causal_places = torch.tensor(causal_canvases, device=device)
+    length_before = torch.tensor(prefix_lengths, device=device)
+    parts = []
+    for own, spot in _runs(spots):
+        suffix = slice(int(first[spot]), int(first[spot]) + len(streams[spot]))
+        longest = max(prefix_lengths[own])
+        before = torch.arange(longest, device=device)[None, :] < length_before[own][:, None]
+        after = torch.ones(len(before), suffix.stop - suffix.start, dtype=torch.bool, device=device)
+        within = canvas_index[own][:, None] == canvas_index[own][None, :]
+        within &= (place[own][:, None] >= place[own][None, :]) | ~causal_places[own][:, None]
+        parts.append((own, slice(0, longest), suffix, torch.cat((before, after, within), 1)))
+    attention = _BySpot(parts, len(ids))
+    hidden = model(x[None], torch.tensor(places, device=device), _Behind(kept), None, adapter, attention)[0]
     weight = torch.tensor(weights, device=device)
     scored = weight.nonzero()[:, 0]
     targets = noisy[scored + 1]
@@ -92,3 +122,13 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
     inside = weight == 1.0
     right = (logits.argmax(-1) == targets)[inside].float().mean() if inside.any() else torch.zeros(())
     return (losses * weight).sum(), weight.sum(), right.detach()
+
+
+def _runs(spots: list[int]) -> list[tuple[slice, int]]:
+    """Where each stretch of equal entries lies, and the entry."""
+    found, start = [], 0
+    for spot, group in itertools.groupby(spots):
+        stop = start + len(list(group))
+        found.append((slice(start, stop), spot))
+        start = stop
+    return found
