@@ -70,22 +70,28 @@ class Completer:
         if not text or text in (t.text for t in self._tried):
             return None
         self._tried.append(Candidate(text, candidate.confidence))
-        for variant in variants(text, self._document.language):
-            if self._gate.passes(variant + self._tail):
-                return Candidate(variant + self._tail, candidate.confidence)
-        return None
+        fitting = self._fitting(variants(text, self._document.language))
+        return None if fitting is None else Candidate(fitting, candidate.confidence)
 
     def last_resort(self) -> Candidate | None:
         """A shorter start of a candidate that failed; or, in a document that is broken apart from its hole, the best
         that brings no new fault of the grammar."""
         for filtered in self._tried:
-            for variant in shorter(filtered.text):
-                if self._gate.passes(variant + self._tail):
-                    return Candidate(variant + self._tail, filtered.confidence)
+            starts = (s for s in shorter(filtered.text) if words.known(self._document, self._hole, s))
+            if (fitting := self._fitting(starts)) is not None:
+                return Candidate(fitting, filtered.confidence)
         second = self._gate.second_best()
         if second is None:
             return None
         return Candidate(second, next((t.confidence for t in self._tried if t.text[:8] == second[:8]), 0.0))
+
+    def _fitting(self, texts: Iterable[str]) -> str | None:
+        """The first that passes the gate. A text that was closed or cut ends in other words: these are looked at again."""
+        for text in texts:
+            parted = words.part(self._document, self._hole, text)
+            if parted.strip() and self._gate.passes(parted + self._tail):
+                return parted + self._tail
+        return None
 
 
 def complete(

@@ -18,7 +18,10 @@ _WORD_START = re.compile(r"\w*")
 
 
 def part(document: Document, hole: Hole, text: str) -> str:
-    """Takes off a repetition of the word behind the cursor; nothing is left where the words would stick together."""
+    """Takes off a repetition of the word behind the cursor; nothing is left where the words would stick together, nor
+    where a finished word before the cursor would only become one that nobody knows."""
+    if _only_lengthens(document, hole, text):
+        return ""
     behind = _WORD_START.match(document.text, hole.end)
     word = behind.group() if behind else ""
     if hole.start != hole.end or not word or not text:
@@ -31,10 +34,36 @@ def part(document: Document, hole: Hole, text: str) -> str:
     start = _WORD_END.search(text)
     last = start.group() if start else ""
     if last == text:  # the word before the cursor is part of it, too
-        before = _WORD_END.search(document.text, max(0, hole.start - 100), hole.start)
-        last = (before.group() if before else "") + last
-    made = last + word
-    return text if made in _keywords(document.language) or _stands_in(document, hole, made) else ""
+        last = _before(document, hole) + last
+    return text if _is_known(document, hole, last + word) else ""
+
+
+def known(document: Document, hole: Hole, text: str) -> bool:
+    """Whether the word that a text makes with the one before the cursor is known; true where it goes on with none.
+
+    A start of a completion that failed may end anywhere: `return total|` is not to become `return totaly`.
+    """
+    before, first = _before(document, hole), _WORD_START.match(text)
+    more = first.group() if first else ""
+    return not before or not more or _is_known(document, hole, before + more)
+
+
+def _only_lengthens(document: Document, hole: Hole, text: str) -> bool:
+    """Whether a text adds letters to a word that stands elsewhere too, nothing else, and makes one that does not."""
+    before, letters = _before(document, hole), text.strip()
+    if not before or not letters or not all(map(_is_word, letters)) or not text.startswith(letters):
+        return False
+    return _is_known(document, hole, before) and not _is_known(document, hole, before + letters)
+
+
+def _before(document: Document, hole: Hole) -> str:
+    """The part of a word before the cursor."""
+    found = _WORD_END.search(document.text, max(0, hole.start - 100), hole.start)
+    return found.group() if found else ""
+
+
+def _is_known(document: Document, hole: Hole, word: str) -> bool:
+    return word in _keywords(document.language) or _stands_in(document, hole, word)
 
 
 def _is_word(character: str) -> bool:
@@ -43,7 +72,8 @@ def _is_word(character: str) -> bool:
 
 def _stands_in(document: Document, hole: Hole, word: str) -> bool:
     pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-    return bool(pattern.search(document.text, 0, hole.start) or pattern.search(document.text, hole.end))
+    before = hole.start - len(_before(document, hole))  # not the very word at the cursor
+    return bool(pattern.search(document.text, 0, before) or pattern.search(document.text, hole.end))
 
 
 @cache
