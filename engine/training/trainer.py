@@ -48,7 +48,7 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
     training, held_out = corpus.load(held_out=False), corpus.load(held_out=True)
     say(f"corpus: {len(training):,} files to learn from, {len(held_out):,} of other projects held out")
     maker = ExampleMaker(training, tokenizer, FILL_END, seed=options.seed + progress.documents)
-    held_maker = ExampleMaker(held_out, tokenizer, FILL_END, seed=0)
+    held_maker = ExampleMaker(held_out, tokenizer, FILL_END, seed=0, spots=2)
     held_documents = [held_maker.draw() for _ in range(HELD_OUT_DOCUMENTS)]
 
     stop = _StopOnSignal()
