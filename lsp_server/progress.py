@@ -1,4 +1,4 @@
-"""Work-done progress of a model's loading, for clients that show it."""
+"""Work-done progress of what takes long, a model's loading and several holes, for clients that show it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lsp_server.server import MidfillServer
 
 
-class LoadProgress:
+class Progress:
     """One progress bar. Must be used in the event loop's thread.
 
     The bar may be used only once the client has agreed to it; what is reported before is shown then, and a client that

@@ -6,13 +6,14 @@ import asyncio
 import importlib.metadata
 import json
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from engine import memory
+from engine.context.ignore import is_secret
 from engine.text import Document
 from lsp_server import parent
 from lsp_server.ahead import Ahead
@@ -21,7 +22,7 @@ from lsp_server.fills import Fills
 from lsp_server.loading import LoadEvents, LoadFiller, ModelLoader, load_filler
 from lsp_server.logs import log, log_failure
 from lsp_server.offers import Offers
-from lsp_server.progress import LoadProgress
+from lsp_server.progress import Progress
 from lsp_server.protocol import MidfillProtocol
 from lsp_server.schedule import Scheduler
 from lsp_server.settings import Settings, SettingsLayers
@@ -30,6 +31,8 @@ from lsp_server.status import Status
 from lsp_server.surroundings import Surroundings
 from lsp_server.worker import Worker
 from lsp_server.workspace import OpenDocument, TextStore
+
+BUSY_AFTER = 0.05  # seconds of work
 
 
 class MidfillServer(LanguageServer):
@@ -50,10 +53,11 @@ class MidfillServer(LanguageServer):
         self.ahead = Ahead()
         self.surroundings = Surroundings()
         self._on_client_death = on_client_death
-        self._progress: LoadProgress | None = None
+        self._progress: Progress | None = None
         self._background: set[asyncio.Task] = set()
         self._refusals: set[str] = set()
         self._client_log: ClientLog | None = None
+        self._busy_soon: asyncio.TimerHandle | None = None
 
     @property
     def settings(self) -> Settings:
@@ -78,6 +82,8 @@ class MidfillServer(LanguageServer):
         if opened is None:
             log.warning("a request for a document that is not open gets an empty answer")
             return None
+        if is_secret(PurePosixPath(opened.path or "").name):
+            return None  # what a person keeps there is not for a model, and nothing of it belongs on a screen
         return opened if self.settings.language_on(opened.language_id or "") else None
 
     def is_current(self, uri: str, snapshot: Document) -> bool:
@@ -110,8 +116,14 @@ class MidfillServer(LanguageServer):
         parent.watch(process_id, self._on_client_death)
 
     def _busy(self, busy: bool) -> None:
-        self.status.busy(busy)
-        if not busy:
+        """Told when work begins and when none is left. What is done at once, an answer from the cache, is no work to tell of."""
+        if self._busy_soon is not None:
+            self._busy_soon.cancel()
+            self._busy_soon = None
+        if busy:
+            self._busy_soon = asyncio.get_running_loop().call_later(BUSY_AFTER, self.status.busy, True)
+        else:
+            self.status.busy(False)
             self._keep_memory()
 
     def _keep_memory(self) -> None:
@@ -124,6 +136,7 @@ class MidfillServer(LanguageServer):
         if memory.resident_mb() > limit:
             log.warning("over the limit of %d MB: the model is let go until it is asked for again", limit)
             self.loader.let_go()
+            self.status.let_go()
             memory.give_back()
 
     def _send_status(self, message: dict[str, object]) -> None:
@@ -160,7 +173,7 @@ class MidfillServer(LanguageServer):
             self.offers.clear()
             self.status.loading(model)
             ended("another model was asked for")
-            self._progress = LoadProgress(self, "Midfill: loading the model")
+            self._progress = Progress(self, "Midfill: loading the model")
             self.keep_running(asyncio.get_running_loop().create_task(self._progress.show()))
 
         def advanced(share: float, message: str) -> None:

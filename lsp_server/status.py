@@ -47,6 +47,12 @@ class Status:
         self._state, self._message, self._percentage = State.ERROR, why, None
         self.tell()
 
+    def let_go(self) -> None:
+        """The model was let go to save memory, and is loaded again when somebody asks."""
+        self._state, self._percentage = State.LOADING, None
+        self._message = f"{self._model} was let go to save memory, and is loaded again when it is asked for"
+        self.tell()
+
     def busy(self, busy: bool) -> None:
         self._busy = busy
         self.tell()
@@ -55,8 +61,8 @@ class Status:
         self._off = off
         self.tell()
 
-    def tell(self, again: bool = False) -> None:
-        """Sends the message if it is another than the last, or if it is asked for again."""
+    def tell(self) -> None:
+        """Sends the message if it is another than the last."""
         state, message = self._state, self._message
         if state is State.READY and self._busy:
             state, message = State.BUSY, "filling"
@@ -65,6 +71,6 @@ class Status:
         found: dict[str, object] = {"state": state.value, "message": message, "model": self._model}
         if state is State.LOADING and self._percentage is not None:
             found["percentage"] = self._percentage
-        if found != self._sent or again:
+        if found != self._sent:
             self._sent = found
             self._send(found)

@@ -196,6 +196,7 @@ class Client:
         capabilities = {
             "general": {"positionEncodings": [encoding]},
             "window": {"workDoneProgress": True},
+            "workspace": {"applyEdit": True},
             "textDocument": {"inlineCompletion": {}, "completion": {"dynamicRegistration": True}},
         }
         params = {"processId": process_id, "rootUri": None, "capabilities": capabilities}

@@ -74,6 +74,58 @@ def test_the_client_is_asked_to_apply_the_edit(client: Client) -> None:
     assert answer["applied"] is False and answer["message"] == "the editor did not apply the edit"
 
 
+def test_a_client_that_cannot_apply_edits_gets_the_edit_in_the_answer(filler: Gated) -> None:
+    with served(filler) as client:
+        client.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        client.notify("initialized", {})
+        client.open("def f():\n    pass\n")
+        answer = command(client, "midfill.fillHoles")
+        assert replaced("def f():\n    pass\n", answer["edit"]) == "def f():\n    return 1\n"
+        assert answer["applied"] is False and "did not say that it can apply edits" in answer["message"]
+        assert not [m for m in client.messages if m.get("method") == "workspace/applyEdit"]
+
+
+def test_filling_holes_shows_progress(client: Client) -> None:
+    client.open("def f():\n    pass\n")
+    request = client.request("workspace/executeCommand", {"command": "midfill.fillHoles", "arguments": [{"uri": URI}]})
+    created = client.wait(lambda m: m.get("method") == "window/workDoneProgress/create")
+    token = created["params"]["token"]
+    shown = lambda kind: (
+        lambda m: (  # noqa: E731
+            m.get("method") == "$/progress" and m["params"]["token"] == token and m["params"]["value"]["kind"] == kind
+        )
+    )
+    client.wait(shown("begin"))
+    client.response(request)
+    client.wait(shown("end"))
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "why"),
+    [
+        ("midfill.fillHoles", {"ranges": []}, "one range or more"),
+        ("midfill.fillHoles", {"ranges": [range_((0, 0), (0, 3)), range_((0, 2), (0, 4))]}, "must not overlap"),
+        ("midfill.fillHoles", {"aply": False}, "unknown: 'aply'"),
+        ("midfill.fillHoles", {"apply": "no"}, "apply must be true or false"),
+        ("midfill.denoise", {"position": {"line": 0, "character": 0}, "token": 5}, "token must be a string"),
+    ],
+)
+def test_a_wrong_argument_is_refused_in_a_line(client: Client, name: str, argument: dict, why: str) -> None:
+    client.open("x = 1\ny = 2\n")
+    params = {"command": name, "arguments": [{"uri": URI, **argument}]}
+    error = client.response(client.request("workspace/executeCommand", params))["error"]
+    assert error["code"] == -32602 and why in error["message"] and "\n" not in error["message"]
+
+
+def test_a_file_that_holds_secrets_gets_no_completions(filler: Gated, client: Client) -> None:
+    uri = "file:///project/.env"
+    client.open("TOKEN=\n", uri=uri, language="plaintext")
+    assert client.ask("textDocument/inlineCompletion", {**client.inline_params(0, 6, uri=uri)}) == []
+    params = {"command": "midfill.fillHoles", "arguments": [{"uri": uri}]}
+    assert "secrets" in client.response(client.request("workspace/executeCommand", params))["error"]["message"]
+    assert filler.begun == []
+
+
 def test_selected_ranges_are_filled_and_nothing_marked_is_said(client: Client) -> None:
     client.open("x = 1\ny = 2\n")
     assert command(client, "midfill.fillHoles")["message"] == "the document marks no hole"
@@ -253,13 +305,23 @@ def statuses(client: Client) -> list[str]:
     return [m["params"]["state"] for m in client.messages if m.get("method") == "midfill/status"]
 
 
-def test_the_status_goes_from_loading_to_ready_to_busy_and_back(client: Client) -> None:
+def test_the_status_goes_from_loading_to_ready_to_busy_and_back(filler: Gated, client: Client) -> None:
     client.open("x = ")
-    client.inline(0, 4)
+    filler.gate.clear()
+    asked = client.begin_inline(0, 4)
+    client.wait(lambda m: m.get("method") == "midfill/status" and m["params"]["state"] == "busy")
+    filler.gate.set()
+    client.response(asked)
     client.wait(lambda m: m.get("method") == "midfill/status" and statuses(client)[-1:] == ["ready"])
     found = statuses(client)
-    assert found[0] == "loading" and "busy" in found and found[-1] == "ready"
-    assert all(a != b or a == "loading" for a, b in itertools.pairwise(found))
+    assert found[0] == "loading" and found[-3:] == ["ready", "busy", "ready"]
+    sent = [m["params"] for m in client.messages if m.get("method") == "midfill/status"]
+    assert all(a != b for a, b in itertools.pairwise(sent))
+    for character in range(3):  # typed on: answered from what was offered, which is no work to tell of
+        place = range_((0, 4 + character), (0, 4 + character))
+        client.change([{"range": place, "text": "ret"[character]}], version=2 + character)
+        client.inline(0, 5 + character)
+    assert statuses(client) == found
     client.notify("workspace/didChangeConfiguration", {"settings": {"languages": {"*": False}}})
     client.wait(lambda m: m.get("method") == "midfill/status" and m["params"]["state"] == "off")
 

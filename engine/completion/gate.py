@@ -119,7 +119,9 @@ class Gate:
             return False  # it may hold anything, so that nothing speaks for certain
         if any(self._right(text, start, end) for text, start, end in self._some_probed()):
             return False
-        return len(self._document.text) > LARGE or broken_by_itself(self._document.text, self._hole.start, self._hole.end)
+        return len(self._document.text) > LARGE or broken_by_itself(
+            self._document.text, self._hole.start, self._hole.end
+        )
 
     def _some_probed(self) -> Iterator[tuple[str, int, int]]:
         return islice(self._probed(), max(FEWEST_PROBES, PROBED // max(1, len(self._document.text))))

@@ -16,6 +16,11 @@ _SECRETS = re.compile(
 )
 
 
+def is_secret(name: str) -> bool:
+    """Whether a file or folder of this name holds secrets: `.env`, keys, credentials."""
+    return bool(_SECRETS.fullmatch(name))
+
+
 def may_read(root: Path, path: Path) -> bool:
     """Whether a file of the workspace at `root` may be read for context. Opens nothing but files of rules."""
     try:
@@ -25,7 +30,7 @@ def may_read(root: Path, path: Path) -> bool:
     except (OSError, ValueError):
         return False
     parts = inside.parts
-    if ".git" in parts or any(_SECRETS.fullmatch(part) for part in parts):
+    if ".git" in parts or any(map(is_secret, parts)):
         return False
     return not any(_ignored(root, parts[:count], count < len(parts)) for count in range(1, len(parts) + 1))
 

@@ -47,7 +47,9 @@ class TrainingDocument:
 class ExampleMaker:
     """Draws documents from files, projects by the square root of their size, so that no large one drowns the rest."""
 
-    def __init__(self, files: list[SourceFile], tokenizer: Tokenizer, fill_end: int, seed: int, spots: int = 10) -> None:
+    def __init__(
+        self, files: list[SourceFile], tokenizer: Tokenizer, fill_end: int, seed: int, spots: int = 10
+    ) -> None:
         self._tokenizer, self._fill_end, self._spots = tokenizer, fill_end, spots
         self._random = random.Random(seed)
         by_project: dict[str, list[SourceFile]] = {}

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import Any, TypeGuard
 
 from lsprotocol import converters, types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
+from engine.context.ignore import is_secret
 from engine.filler import CancelToken, Completion, Filler
 from engine.hole import hole_between
 from engine.marks import marked_holes
@@ -17,6 +21,7 @@ from lsp_server import drafts, jobs
 from lsp_server.features import inline_completion
 from lsp_server.fills import Outdated
 from lsp_server.jobs import Place
+from lsp_server.progress import Progress
 from lsp_server.schedule import Rank
 from lsp_server.server import MidfillServer
 from lsp_server.workspace import OpenDocument
@@ -33,24 +38,28 @@ _PATIENCE = 60.0  # seconds for the editor to apply an edit; a person may be ask
 def register(server: MidfillServer) -> None:
     @server.command(FILL_HOLES)
     async def fill_holes(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
-        opened, given = _opened(ls, argument)
-        ranges = (
-            [_range(opened, found) for found in _list(given, "ranges")] if given.get("ranges") is not None else None
-        )
+        opened, given = _opened(ls, argument, "ranges", "apply")
+        ranges = _ranges(opened, given["ranges"]) if given.get("ranges") is not None else None
         snapshot = opened.document
 
         def job(filler: Filler, token: CancelToken) -> list[Filled]:
             if ranges is None:
                 marks = marked_holes(snapshot)
             else:
-                marks = [Mark(hole_between(snapshot, start, end)) for start, end in sorted(set(ranges))]
-            return _filled(filler, snapshot, marks[:MOST_RANGES], ls.settings.fill_settings(1), token)
+                marks = [Mark(hole_between(snapshot, start, end)) for start, end in ranges]
+            return _filled(filler, snapshot, marks[:MOST_RANGES], ls.settings.fill_settings(1), token, report)
 
-        return await _changing(ls, opened, given, FILL_HOLES, job, "the document marks no hole")
+        bar = Progress(ls, "Midfill: filling holes")
+        report = _reporter(bar)
+        ls.keep_running(asyncio.get_running_loop().create_task(bar.show()))
+        try:
+            return await _changing(ls, opened, given, FILL_HOLES, job, "the document marks no hole")
+        finally:
+            bar.end("")
 
     @server.command(REWRITE)
     async def rewrite_selection(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
-        opened, given = _opened(ls, argument)
+        opened, given = _opened(ls, argument, "range", "apply")
         start, end = _range(opened, given.get("range"))
         if start == end:
             raise JsonRpcInvalidParams("range is empty: select what is to be rewritten")
@@ -67,7 +76,7 @@ def register(server: MidfillServer) -> None:
 
     @server.command(ALTERNATIVES)
     async def alternatives(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
-        opened, given = _opened(ls, argument)
+        opened, given = _opened(ls, argument, "position", "count")
         count = given.get("count", ls.settings.alternatives)
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 16:
             raise JsonRpcInvalidParams("count must be a whole number from 1 to 16")
@@ -87,7 +96,9 @@ def register(server: MidfillServer) -> None:
 
     @server.command(DENOISE)
     async def denoise(ls: MidfillServer, argument: Any = None) -> dict[str, Any]:
-        opened, given = _opened(ls, argument)
+        opened, given = _opened(ls, argument, "position", "token")
+        if not isinstance(given.get("token", ""), str):
+            raise JsonRpcInvalidParams("token must be a string")
         offset = opened.offset(_position(given.get("position")))
         where = types.Range(opened.position(offset), opened.position(offset))
         place = Place(opened.document, offset, ls.settings.fill_settings(1))
@@ -103,7 +114,7 @@ def register(server: MidfillServer) -> None:
 
     @server.command(inline_completion.ACCEPTED)
     def accepted(ls: MidfillServer, argument: Any = None) -> None:
-        opened, given = _opened(ls, argument)
+        opened, given = _opened(ls, argument, "position", "version")
         inline_completion.prepare(ls, opened.uri, _position(given.get("position")))
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=_KINDS))
@@ -136,11 +147,26 @@ def _action(title: str, command: str, argument: dict[str, Any]) -> types.CodeAct
     )
 
 
-def _filled(filler: Filler, document, marks, settings, token: CancelToken) -> list[Filled]:
+def _filled(
+    filler: Filler, document, marks, settings, token: CancelToken, report: Callable[[float, str], None]
+) -> list[Filled]:
     for event in fill_together(filler, document, marks, settings, token):
         if isinstance(event, list):
             return event
+        # nobody knows how many rounds there will be: each takes a part of what is left
+        report(1 - 0.8**event.number, f"round {event.number} over {len(marks)} holes")
     raise RuntimeError("a filler ended without completions")
+
+
+def _reporter(bar: Progress) -> Callable[[float, str], None]:
+    """Reports from the model's thread."""
+    loop = asyncio.get_running_loop()
+
+    def report(share: float, message: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has closed: the server is on its way out
+            loop.call_soon_threadsafe(bar.report, share, message)
+
+    return report
 
 
 async def _changing(
@@ -164,8 +190,11 @@ async def _changing(
         return answer
     answer["message"] = f"filled {len(made)} of {len(found)} holes" if kind == FILL_HOLES else "rewritten"
     edit = _edit(ls, given["uri"], opened, made)
-    if given.get("apply") is False:
+    can_apply = ls.client_capabilities.workspace and ls.client_capabilities.workspace.apply_edit
+    if given.get("apply") is False or not can_apply:
         answer["edit"] = _CONVERTER.unstructure(edit)
+        if given.get("apply") is not False:
+            answer["message"] += "; the editor did not say that it can apply edits, so the edit is in this answer"
         return answer
     if not ls.is_current(opened.uri, snapshot):
         return answer | {"message": "the document changed meanwhile"}
@@ -197,19 +226,31 @@ def _edit(ls: MidfillServer, uri: str, opened: OpenDocument, made: list[Filled])
     return types.WorkspaceEdit(changes={uri: edits})
 
 
-def _opened(ls: MidfillServer, argument: Any) -> tuple[OpenDocument, dict[str, Any]]:
+def _opened(ls: MidfillServer, argument: Any, *keys: str) -> tuple[OpenDocument, dict[str, Any]]:
+    """The document that an argument names, and the argument, which may have these further keys."""
     if not isinstance(argument, dict) or not isinstance(argument.get("uri"), str):
         raise JsonRpcInvalidParams("the argument must be one object with a uri")
+    if unknown := [key for key in argument if key not in ("uri", *keys)]:
+        raise JsonRpcInvalidParams(f"unknown: {', '.join(map(repr, unknown))}; there are uri, {', '.join(keys)}")
+    if not isinstance(argument.get("apply", True), bool):
+        raise JsonRpcInvalidParams("apply must be true or false")
     opened = ls.store.find(argument["uri"])
     if opened is None:
         raise JsonRpcInvalidParams(f"{argument['uri']} is not open")
+    if is_secret(PurePosixPath(opened.path or "").name):
+        raise JsonRpcInvalidParams("a file of this name may hold secrets: it gets no completions")
     return opened, argument
 
 
-def _list(given: Mapping, key: str) -> list:
-    if not isinstance(given[key], list):
-        raise JsonRpcInvalidParams(f"{key} must be a list of ranges")
-    return given[key]
+def _ranges(opened: OpenDocument, value: Any) -> list[tuple[int, int]]:
+    """Offsets of several ranges, in the order of the text."""
+    if not isinstance(value, list) or not value:
+        raise JsonRpcInvalidParams("ranges must be a list of one range or more")
+    ranges = sorted({_range(opened, found) for found in value})
+    for (start, end), (after, _) in itertools.pairwise(ranges):
+        if after < end or after == start:
+            raise JsonRpcInvalidParams("ranges must not overlap")
+    return ranges
 
 
 def _range(opened: OpenDocument, value: Any) -> tuple[int, int]:

@@ -27,8 +27,8 @@ def register(server: MidfillServer) -> None:
     def initialized(ls: MidfillServer, params: types.InitializedParams) -> None:
         ls.log_to_client()
         ls.tell_setting_problems()
+        ls.status.tell()
         ls.apply_settings()
-        ls.status.tell(again=True)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(ls: MidfillServer, params: None) -> None:
