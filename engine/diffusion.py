@@ -150,9 +150,7 @@ class DiffusionFiller:
             best = completer.offer(candidate) if candidate else None
             spent.check += (time.perf_counter() - begun) * 1000
             if best and best.confidence < settings.min_confidence:
-                why = (
-                    f"the best found has a confidence of {best.confidence:.2f}, less than {settings.min_confidence:.2f}"
-                )
+                why = _too_unsure(best, settings)
                 break  # the next ones are less sure
             if best and best.text not in [f.text for f in found]:
                 found.append(best)
@@ -166,6 +164,8 @@ class DiffusionFiller:
             last = completer.last_resort()
             spent.check += (time.perf_counter() - begun) * 1000
             found = [last] if last and last.confidence >= settings.min_confidence else []
+            if last and not found:
+                why = _too_unsure(last, settings)
         cancel.check()
         chosen = found[0] if found else Candidate("", 0.0)
         yield Completion(
@@ -368,6 +368,10 @@ class DiffusionFiller:
 
     def _text(self, window: Window, written: list[int]) -> str:
         return self._denoiser.tokenizer.decode(written).removeprefix(window.remnant) if written else ""
+
+
+def _too_unsure(best: Candidate, settings: FillSettings) -> str:
+    return f"the best found has a confidence of {best.confidence:.2f}, less than {settings.min_confidence:.2f}"
 
 
 def _past_its_end(document: Document, hole: Hole, text: str, tree: SyntaxTree) -> bool:

@@ -101,7 +101,14 @@ def describe(
     model: str = EMBEDDED, *, device: str = "auto", precision: str = "auto", threads: int | None = None
 ) -> dict[str, Any]:
     """What this machine would run with, for `midfill doctor`: imports torch, loads no weights."""
-    where, dtype = _torch(device, precision, threads)
+    missing_device: str | None = None
+    try:
+        where, dtype = _torch(device, precision, threads)
+    except ModelUnavailable as missing:
+        if device == "auto":
+            raise
+        where, dtype = _torch("auto", precision, threads)
+        missing_device = str(missing)
     import torch
 
     from engine.denoisers.device import multiplies_bf16
@@ -125,7 +132,7 @@ def describe(
         found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
         if folder is not None:
             check_memory(folder, check_whole(folder), dtype, where, what_fits)
-        found["problem"] = None
+        found["problem"] = missing_device
     except ModelUnavailable as missing:
         found |= {"folder": None, "weights_mb": 0, "problem": str(missing)}
     if found["gpu"] is None:

@@ -10,6 +10,8 @@ import json
 from concurrent.futures import Future
 from typing import Any
 
+import cattrs
+from cattrs.errors import BaseValidationError
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcRequestCancelled
 from pygls.protocol import LanguageServerProtocol
@@ -54,7 +56,8 @@ class MidfillProtocol(LanguageServerProtocol):
             return
         method, message_id = data.get("method"), data.get("id")
         if "method" not in data:
-            self._dispatch(data, "the response")
+            if (why := self._dispatch(data)) is not None:
+                log.warning("a response does not fit the protocol%s", why)
         elif "id" not in data:
             self._receive_notification(str(method), data)
         elif not isinstance(message_id, int | str) or isinstance(message_id, bool):
@@ -73,27 +76,26 @@ class MidfillProtocol(LanguageServerProtocol):
             self._refuse(message_id, _INVALID_REQUEST, f"{method} is a notification, it takes no id")
         elif method not in self.fm.builtin_features and method not in self.fm.features:
             self._refuse(message_id, _METHOD_NOT_FOUND, f"{method} is not served")
-        elif not self._dispatch(data, f"the params of {method}"):
-            self._refuse(message_id, _INVALID_PARAMS, f"the params of {method} do not fit the protocol")
+        elif (why := self._dispatch(data)) is not None:
+            self._refuse(message_id, _INVALID_PARAMS, f"the params of {method} do not fit the protocol{why}")
 
     def _receive_notification(self, method: str, data: dict[str, Any]) -> None:
         if method == types.EXIT:
             self.exit_code = 0 if self.shutting_down else 1
-        elif self.initialized and not self.shutting_down:
-            self._dispatch(data, f"the params of {method}")
+        elif self.initialized and not self.shutting_down and (why := self._dispatch(data)) is not None:
+            log.warning("the params of %s do not fit the protocol%s", method, why)
 
-    def _dispatch(self, data: dict[str, Any], what: str) -> bool:
-        """Structures the message and hands it to pygls. False, with a line in the log, if it does not fit."""
+    def _dispatch(self, data: dict[str, Any]) -> str | None:
+        """Structures the message and hands it to pygls. Where it does not fit: what is wrong, as far as that is known."""
         try:
             message = self.structure_message(data)
-        except JsonRpcException:
-            log.warning("%s do not fit the protocol", what)
-            return False
+        except JsonRpcException as error:
+            return _where(error)
         try:
             self.handle_message(message)
         except Exception as error:  # pygls' own bookkeeping; a client must not be able to end the server with it
             log_failure("handling a message", error)
-        return True
+        return None
 
     def _refuse(self, message_id: int | str | None, code: int, message: str) -> None:
         log.warning("refused: %s", message)
@@ -121,3 +123,12 @@ class MidfillProtocol(LanguageServerProtocol):
         future = self._request_futures.get(msg_id)
         if future is not None and future.done():
             del self._request_futures[msg_id]  # pygls forgets to, for notifications
+
+
+def _where(error: JsonRpcException) -> str:
+    """ ": required field missing at params.context", and what else is wrong first; no value of the client's is in it."""
+    cause = error.__cause__
+    if not isinstance(cause, BaseValidationError):
+        return ""
+    found = cattrs.transform_error(cause, path="")
+    return ": " + found[0].replace(" @ .", " at ") if found else ""

@@ -66,6 +66,19 @@ def test_definitions_that_the_scope_names_are_brought_from_imported_files(projec
     assert cut_window(document, hole_at(document, offset), found.text).prefix.startswith("# app/prices.py")
 
 
+def test_a_class_that_is_named_comes_whole_though_its_method_is_named_nearer(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "store.py": "class Account:\n    balance = 0\n\n    def withdraw(self, cents):\n        self.balance -= cents\n",
+            "app.py": "from store import Account\n\n\ndef move(source, target: Account):\n    source.withdraw(1)\n    target.\n",
+        },
+    )
+    document = read_document(tmp_path / "app.py")
+    found = gather(Workspace([tmp_path]), document, len(document.text) - 1, 200, words)
+    assert [(piece.path, piece.lines) for piece in found.pieces] == [("store.py", (1, 5))]
+
+
 def test_the_budget_is_kept_and_what_is_over_it_is_told(project: Path) -> None:
     document, offset = at_end(project / "app/main.py")
     found = gather(Workspace([project]), document, offset, 10, words)

@@ -15,7 +15,7 @@ from engine.errors import BadInput
 from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings
 from engine.hole import Hole
 from engine.text import Document
-from tests.lsp_client import CANCELLED, MODIFIED, URI, Client, cursor_of, in_thread, insert, range_
+from tests.lsp_client import CANCELLED, INLINE, MODIFIED, URI, Client, cursor_of, in_thread, insert, range_
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 ASTRAL = 'names = {"😀": "grin", "👩\u200d👩\u200d👧": "family"}; label = names[¦]\nprint(label)\n'
@@ -502,3 +502,19 @@ def test_ten_requests_while_typing_get_ten_answers_and_the_newest_wins() -> None
         client.shut_down()
         assert all(client.responses().count(request) == 1 for request in requests)
         assert filler.ended.count("done") == 1
+
+
+def test_params_that_do_not_fit_are_refused_with_the_place_and_without_the_text() -> None:
+    with served(Gated()) as client:
+        client.initialize()
+        client.open("secret = 1\n")
+        params = client.inline_params(0, 1)
+        error = client.response(client.request(INLINE, {**params, "position": {"line": "secret", "character": 0}}))[
+            "error"
+        ]
+        assert (
+            error["code"] == -32602 and "params.position.line" in error["message"] and "secret" not in error["message"]
+        )
+        del params["context"]
+        error = client.response(client.request(INLINE, params))["error"]
+        assert "required field missing at params.context" in error["message"]

@@ -174,11 +174,20 @@ def _definitions(workspace: Workspace, document: Document, offset: int, clock: _
             break
         for definition in definitions(other):
             if definition.name in rank and definition.name not in own:
-                lines, why = (definition.first + 1, definition.last + 1), f"defines {definition.name}"
-                one = _Found(other.path or "", lines, why, definition.text)
+                # the lines that are brought: of a long definition its head alone
+                lines = (definition.first + 1, definition.first + 1 + definition.text.count("\n"))
+                one = _Found(other.path or "", lines, f"defines {definition.name}", definition.text)
                 found.append((rank[definition.name], len(found), one))
+    for place, number, one in found:
+        # a class that comes whole brings its methods with it, as soon as the nearest of them is wanted
+        inner = [r for r, _, other in found if other is not one and _holds(one, other)]
+        found[number] = (min([place, *inner]), number, one)
     for _, _, one in sorted(found, key=lambda one: one[:2]):
         yield one
+
+
+def _holds(outer: _Found, inner: _Found) -> bool:
+    return outer.path == inner.path and outer.lines[0] <= inner.lines[0] and inner.lines[1] <= outer.lines[1]
 
 
 def _files(workspace: Workspace, document: Document) -> Iterator[Document]:

@@ -14,9 +14,11 @@ def pick_device(name: str = "auto") -> torch.device:
     if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
         raise BadInput(f"unknown device {name!r}: auto, cpu, cuda, cuda:N or mps")
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise ModelUnavailable("no CUDA device here (see `midfill doctor`): use --device cpu")
+        raise ModelUnavailable(
+            "no CUDA device here: choose the device cpu, or auto; `midfill doctor` tells what a GPU lacks"
+        )
     if name == "mps" and not torch.backends.mps.is_available():
-        raise ModelUnavailable("no MPS device here: use --device cpu")
+        raise ModelUnavailable("no MPS device here: choose the device cpu, or auto")
     return torch.device(name)
 
 

@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import sys
+import time
 from typing import Any, TextIO
 
 from engine.errors import BadInput
 
+LOG_EVERY = 10.0  # seconds
 STYLES = {"sure": "32", "likely": "33", "doubtful": "31", "faint": "2", "filled": "1;32", "title": "1"}
 
 # Shown instead of control characters, which a terminal would obey; tabs and line breaks are left alone.
@@ -97,17 +99,26 @@ class Screen:
 
 
 class Ticker:
-    """One line on a terminal's standard error that is written over; elsewhere nothing. Close it before other output."""
+    """One line on a terminal's standard error that is written over. Close it before other output.
 
-    def __init__(self) -> None:
+    in_log: elsewhere a line now and then; without it, nothing there.
+    """
+
+    def __init__(self, in_log: bool = False) -> None:
+        self._in_log = in_log
         self.live = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._shown = False
+        self._last = time.monotonic()
 
     def show(self, text: str) -> None:
         if self.live:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
             self._shown = True
+        elif self._in_log and sys.stderr is not None and time.monotonic() - self._last >= LOG_EVERY:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+            self._last = time.monotonic()
 
     def close(self) -> None:
         if self._shown:

@@ -57,7 +57,7 @@ def _model(options: argparse.Namespace) -> dict[str, Any]:
     begun = time.perf_counter()
     filler = model.load(options.model, options)
     load_ms = (time.perf_counter() - begun) * 1000
-    ticker = output.Ticker()
+    ticker = output.Ticker(in_log=True)
     try:
         baseline = _same_weights(options)
         figures = measure(filler, lines, baseline, lambda done, of: ticker.show(f"{done} of {of} holes"))
