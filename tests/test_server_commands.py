@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -90,11 +90,12 @@ def test_filling_holes_shows_progress(client: Client) -> None:
     request = client.request("workspace/executeCommand", {"command": "midfill.fillHoles", "arguments": [{"uri": URI}]})
     created = client.wait(lambda m: m.get("method") == "window/workDoneProgress/create")
     token = created["params"]["token"]
-    shown = lambda kind: (
-        lambda m: (  # noqa: E731
+
+    def shown(kind: str) -> Callable[[dict], bool]:
+        return lambda m: (
             m.get("method") == "$/progress" and m["params"]["token"] == token and m["params"]["value"]["kind"] == kind
         )
-    )
+
     client.wait(shown("begin"))
     client.response(request)
     client.wait(shown("end"))
@@ -110,7 +111,7 @@ def test_filling_holes_shows_progress(client: Client) -> None:
         ("midfill.denoise", {"position": {"line": 0, "character": 0}, "token": 5}, "token must be a string"),
     ],
 )
-def test_a_wrong_argument_is_refused_in_a_line(client: Client, name: str, argument: dict, why: str) -> None:
+def test_a_wrong_argument_is_refused_and_the_line_says_why(client: Client, name: str, argument: dict, why: str) -> None:
     client.open("x = 1\ny = 2\n")
     params = {"command": name, "arguments": [{"uri": URI, **argument}]}
     error = client.response(client.request("workspace/executeCommand", params))["error"]
