@@ -16,7 +16,7 @@ SCRIPT = {"default": "value + 1", "step_ms": 15, "fills": [{"drafts": ["v", "val
 
 
 @contextlib.contextmanager
-def serving(embedded: bool = False, script: dict | None = None) -> Iterator[LoadClient]:
+def serving(embedded: bool = False, script: dict | None = None, settings: dict | None = None) -> Iterator[LoadClient]:
     """An initialized client of a new server process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "script.json"
@@ -27,7 +27,7 @@ def serving(embedded: bool = False, script: dict | None = None) -> Iterator[Load
             assert process.stdin is not None and process.stdout is not None
             client = LoadClient(process.stdout, process.stdin, process)
             try:
-                client.initialize()
+                client.initialize(options=settings)
                 yield client
             finally:
                 process.kill()
