@@ -19,9 +19,21 @@ LEFT_OUT = ("drafts", "status", "completion")
 # what a workspace could harm a person with: what is run, and with what
 OF_THE_MACHINE = ("model", "device", "precision", "threads", "memory_limit")
 SERVER = {
-    "path": ("string", "", "The server's program (`midfill`). Empty: the `.venv` of a trusted workspace, then PATH, then the private environment."),
-    "source": ("string", "", "What the private environment is installed from: a wheel, a path, or a git address (`git+https://…`)."),
-    "pipArguments": ("array", [], "Further arguments of `pip install`, such as `--index-url` with the address of a CPU build of torch."),
+    "path": (
+        "string",
+        "",
+        "The server's program (`midfill`). Empty: the `.venv` of a trusted workspace, then PATH, then the private environment.",
+    ),
+    "source": (
+        "string",
+        "",
+        "What the private environment is installed from: a wheel, a path, or a git address (`git+https://…`).",
+    ),
+    "pipArguments": (
+        "array",
+        [],
+        "Further arguments of `pip install`, such as `--index-url` with the address of a CPU build of torch.",
+    ),
 }
 
 
