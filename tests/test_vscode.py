@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.vscode.browser import VSIX, Editor, needed, vscode
+from tests.vscode.browser import ROOT, VSIX, Editor, needed, vscode
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SCRIPT = {
     "step_ms": 20,
@@ -249,3 +253,45 @@ def test_the_embedded_model_itself(tmp_path: Path) -> None:
         editor.until(lambda: editor.ghost(), lambda: "no ghost text")
         editor.keys("Tab")
         assert editor.saved(path).endswith(b"        return json.load(handle)\n")
+
+
+def test_the_server_is_installed_from_a_wheel_into_a_private_environment(tmp_path: Path) -> None:
+    """As a person would who has the extension alone: nothing on PATH, a wheel with the weights in it, one click."""
+    needed()
+    made = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        str(tmp_path / "wheels"),
+        str(ROOT),
+    ]
+    shutil.rmtree(ROOT / "build", ignore_errors=True)  # what an earlier build left there would be packed again
+    subprocess.run(made, check=True, timeout=240)
+    shutil.rmtree(ROOT / "build", ignore_errors=True)
+    (wheel,) = (tmp_path / "wheels").glob("midfill-*.whl")
+    settings = {
+        "midfill.server.path": "",
+        "midfill.server.source": str(wheel),
+        "midfill.server.pipArguments": ["--constraint", str(ROOT / "constraints.txt")],
+    }
+    plain = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if not (Path(p) / "midfill").exists())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", plain)
+        with vscode(tmp_path, settings) as editor:
+            toast = editor.page.locator(".notification-toast", has_text="no server was found")
+            toast.wait_for(timeout=30_000)
+            toast.get_by_text("Install", exact=True).click()
+            editor.page.locator(".notification-toast", has_text="installing the server").wait_for(timeout=30_000)
+            editor.until(lambda: "ready" in editor.status(), editor.status, seconds=280)
+            (server,) = editor.servers()
+            assert any(part.endswith("globalStorage/midfill.midfill/server/bin/midfill") for part in server.cmdline())
+            path = editor.open("a.py", b"def area(width, height):\n    return\n")
+            editor.keys("ArrowDown", "End")
+            editor.type(" ")
+            editor.until(editor.ghost, lambda: "no ghost text")
+            editor.keys("Tab")
+            assert len(editor.saved(path)) > len(b"def area(width, height):\n    return \n")

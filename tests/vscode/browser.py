@@ -144,8 +144,8 @@ class Editor:
     def ready(self) -> None:
         self.until(lambda: "ready" in self.status(), lambda: f"the status is {self.status()!r}")
 
-    def until(self, holds: Callable[[], object], why: Callable[[], str]) -> None:
-        deadline = time.monotonic() + PATIENCE / 1000
+    def until(self, holds: Callable[[], object], why: Callable[[], str], seconds: float = PATIENCE / 1000) -> None:
+        deadline = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > deadline:
                 raise AssertionError(why())
