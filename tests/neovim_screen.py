@@ -83,6 +83,10 @@ class Screen:
     def lines(self) -> list[str]:
         return [line.rstrip() for line in self._screen.display]
 
+    def cell(self, row: int, column: int) -> pyte.screens.Char:
+        """A character with its colours."""
+        return self._screen.buffer[row][column]
+
     @property
     def text(self) -> str:
         return "\n".join(self.lines)

@@ -190,7 +190,7 @@ def vscode(folder: Path, settings: dict[str, Any], size: tuple[int, int] = (1100
     try:
         _wait_for(f"http://127.0.0.1:{port}/healthz", server)
         program = next(filter(None, map(shutil.which, CHROMIUM)))
-        browser = _driver().chromium.launch(executable_path=program, args=FLAGS.split())
+        browser = driver().chromium.launch(executable_path=program, args=FLAGS.split())
         try:
             page = browser.new_page(viewport={"width": size[0], "height": size[1]})
             page.goto(f"http://127.0.0.1:{port}/?folder={project}", timeout=PATIENCE)
@@ -205,7 +205,7 @@ def vscode(folder: Path, settings: dict[str, Any], size: tuple[int, int] = (1100
 
 
 @functools.cache
-def _driver() -> Any:
+def driver() -> Any:
     """One for all windows: a second beside it would be refused."""
     from playwright.sync_api import sync_playwright
 
