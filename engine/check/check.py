@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine import filler as fillers
+from engine.check.baseline import hole_id
 from engine.check.dig import Dug, Kind
 from engine.check.layout import same_code
 from engine.check.metrics import percentile, similarity
-from engine.filler import CancelToken, Filler, FillSettings
+from engine.filler import CancelToken, Completion, Filler, FillSettings
 from engine.hole import hole_at
-from engine.syntax import compiles, new_faults, tree_of
+from engine.syntax import new_faults, rejection, tree_of
+
+Passes = Callable[[Dug, str], bool]
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Judged:
     """A hole, its answer, and how that was. Rates are 0 or 1, `similarity` 0 to 1, `ms` milliseconds.
 
     layout: the file has the same tokens as before. breaks: the answer adds a fault of the grammar, or a Python file
-    that compiled does not any more.
+    that compiled does not any more. passed: whether the project's tests pass with it, None where none were run. drafts: the
+    text after each denoising step.
     """
 
     hole: Dug
@@ -33,10 +36,14 @@ class Judged:
     breaks: bool
     steps: int
     ms: float
+    passed: bool | None = None
+    drafts: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "path": self.hole.document.path,
+        document, start = self.hole.document, self.hole.start
+        found = {
+            "id": "",
+            "path": document.path,
             "line": self.hole.line,
             "kind": str(self.hole.kind),
             "expected": self.hole.expected,
@@ -50,12 +57,23 @@ class Judged:
             "steps": self.steps,
             "ms": round(self.ms, 1),
         }
+        if self.passed is not None:
+            found["passed"] = self.passed
+        found["id"] = hole_id(found, document.text[max(0, start - 200) : start])
+        return found
 
 
-def judge(hole: Dug, filler: Filler, settings: FillSettings, cancel: CancelToken) -> Judged:
-    """Fills one hole from its context and judges the answer."""
+def judge(
+    hole: Dug, filler: Filler, settings: FillSettings, cancel: CancelToken, passes: Passes | None = None
+) -> Judged:
+    """Fills one hole from its context and judges the answer. passes: runs the project's tests on a filled file."""
     without = hole.without
-    completion = fillers.run(filler, without, hole_at(without, hole.start), settings, cancel)
+    drafts: list[str] = []
+    for event in filler.fill(without, hole_at(without, hole.start), settings, cancel):
+        if isinstance(event, Completion):
+            completion = event
+        else:
+            drafts.append(event.text)
     before = tree_of(without)
     filled = before.edit(completion.start, completion.end, completion.text)
     faults = new_faults(before, filled, completion.start, completion.end, completion.start + len(completion.text))
@@ -63,8 +81,12 @@ def judge(hole: Dug, filler: Filler, settings: FillSettings, cancel: CancelToken
     python = original.language == "python" and bool(completion.text)
     breaks = bool(completion.text) and (
         bool(faults and not tree_of(original).errors())
-        or (python and compiles(original.text) and not compiles(filled.text))
+        or (python and rejection(original.text) is None and rejection(filled.text) is not None)
     )
+    passed = None
+    if passes is not None:
+        # what breaks the syntax passes no test, and no process is needed to know it
+        passed = not breaks and (filled.text == original.text or passes(hole, filled.text))
     return Judged(
         hole,
         completion.text,
@@ -76,6 +98,8 @@ def judge(hole: Dug, filler: Filler, settings: FillSettings, cancel: CancelToken
         breaks=breaks,
         steps=completion.steps,
         ms=completion.ms.total,
+        passed=passed,
+        drafts=tuple(drafts),
     )
 
 
@@ -85,10 +109,11 @@ def check(
     settings: FillSettings,
     cancel: CancelToken,
     progress: Callable[[int, int], None] = lambda done, of: None,
+    passes: Passes | None = None,
 ) -> Iterator[Judged]:
     """Judges the holes one after another. Raises `Cancelled` between two steps."""
     for number, hole in enumerate(holes, start=1):
-        yield judge(hole, filler, settings, cancel)
+        yield judge(hole, filler, settings, cancel, passes)
         progress(number, len(holes))
 
 
@@ -106,6 +131,7 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
         "layout": mean([one.layout for one in judged]),
         "similarity": mean([one.similarity for one in judged]),
         "empty": mean([one.empty for one in judged]),
+        **({"pass": mean([bool(one.passed) for one in judged])} if any(o.passed is not None for o in judged) else {}),
         "breaks": sum(one.breaks for one in judged),
         "steps": mean([one.steps for one in judged]),
         "ms": {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},

@@ -53,6 +53,18 @@ def documents(paths: Sequence[Path]) -> tuple[list[Document], list[Skipped]]:
     return [found[name] for name in sorted(found)], skipped
 
 
+def tree(folder: Path) -> tuple[Path, list[Path]]:
+    """The root of the repository that `folder` lies in (or the folder), and all its files but those that git ignores."""
+    try:
+        root = Path(_git(folder, "rev-parse", "--show-toplevel").strip()).resolve()
+        listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+        paths = [root / name for name in sorted(set(filter(None, listed)))]
+    except BadInput:
+        root = folder.resolve()
+        paths = sorted(root.rglob("*"))
+    return root, [path for path in paths if path.is_symlink() or path.is_file()]
+
+
 def changed_lines(folder: Path, base: str) -> dict[str, set[int]]:
     """By absolute path, the lines (from 1) that differ from a revision. Raises `BadInput` without git or the revision."""
     root = Path(_git(folder, "rev-parse", "--show-toplevel").strip())

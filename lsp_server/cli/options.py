@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
 
 HIGHEST_SEED = 2**31 - 1  # as the server's setting
 
@@ -16,3 +20,20 @@ def seed(text: str) -> int:
     if not 0 <= value <= HIGHEST_SEED:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {HIGHEST_SEED}, not {text!r}")
     return value
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM ends the work as Ctrl-C does, so that what was made for it is removed and what was found is told."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

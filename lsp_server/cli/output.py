@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any, TextIO
 
 from engine.errors import BadInput
@@ -23,6 +25,27 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise BadInput("standard output is closed")
     sys.stdout.buffer.write(as_bytes(text))
+
+
+def write_file(path: Path, text: str) -> None:
+    """Writes a report to a file, all of it or nothing. Raises `BadInput` where it cannot be written."""
+    name = ""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(as_bytes(text))
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def flush() -> None:
