@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import tree_sitter
 
-from engine.hole import SLOTS, Hole, HoleKind
+from engine.hole import SLOTS, Hole, HoleKind, hole_at
 from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document, line_ending
-from engine.together import Mark
+from engine.together import Filled, Mark
 
 _TODO = re.compile(r"\b(?:TODO|FIXME)\b")
 _COMMENT_TYPES = ("comment", "line_comment", "block_comment")
@@ -32,6 +33,44 @@ def marked_holes(document: Document) -> list[Mark]:
         if not kept or mark.hole.start > kept[-1].hole.end:
             kept.append(mark)
     return kept
+
+
+@dataclass(frozen=True)
+class Written:
+    """A document whose holes a person has written into it, `⟪fill⟫` say: `document` without them, and the `marks` there.
+    markers: the text of each, which stays where nothing could be filled."""
+
+    document: Document
+    marks: list[Mark]
+    markers: list[str]
+
+    def filled(self, found: Sequence[Filled]) -> str:
+        """The person's text with what was filled in place of the markers."""
+        text = self.document.text
+        for one, marker in zip(reversed(found), reversed(self.markers), strict=True):
+            text = text[: one.mark.hole.start] + (one.text or marker) + text[one.mark.hole.end :]
+        return text
+
+
+def written_holes(document: Document, pattern: re.Pattern[str]) -> Written:
+    """What a pattern of the person's finds, in order. Markers with nothing between them are one."""
+    pieces: list[str] = []
+    places: list[int] = []
+    markers: list[str] = []
+    at = 0
+    for match in pattern.finditer(document.text):
+        if match.end() == match.start():
+            continue
+        if places and match.start() == at:
+            markers[-1] += match.group()
+        else:
+            pieces.append(document.text[at : match.start()])
+            places.append(sum(map(len, pieces)))
+            markers.append(match.group())
+        at = match.end()
+    pieces.append(document.text[at:])
+    without = Document("".join(pieces), document.language, document.path)
+    return Written(without, [Mark(hole_at(without, place)) for place in places], markers)
 
 
 def _nodes(tree: SyntaxTree) -> Iterator[tree_sitter.Node]:

@@ -60,7 +60,9 @@ def picture(screen: Screen, path: Path) -> None:
                 for c in cells
             )
         )
-    page = browser_page(f'<pre style="display:inline-block;margin:8px;font:16px/1.25 monospace">{"<br>".join(rows)}</pre>')
+    page = browser_page(
+        f'<pre style="display:inline-block;margin:8px;font:16px/1.25 monospace">{"<br>".join(rows)}</pre>'
+    )
     page.locator("pre").screenshot(path=path)
     page.context.browser.close()
 

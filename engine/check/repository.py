@@ -65,6 +65,16 @@ def tree(folder: Path) -> tuple[Path, list[Path]]:
     return root, [path for path in paths if path.is_symlink() or path.is_file()]
 
 
+def is_safe_with_git(path: Path) -> bool:
+    """Whether git has the file as it stands, so that whatever is written over it can be had back."""
+    try:
+        folder, name = path.resolve().parent, path.name
+        tracked = _git(folder, "ls-files", "--", name)
+        return bool(tracked) and not _git(folder, "status", "--porcelain", "--", name).strip()
+    except BadInput:
+        return False
+
+
 def changed_lines(folder: Path, base: str) -> dict[str, set[int]]:
     """By absolute path, the lines (from 1) that differ from a revision. Raises `BadInput` without git or the revision."""
     root = Path(_git(folder, "rev-parse", "--show-toplevel").strip())

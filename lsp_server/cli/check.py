@@ -57,7 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kind", action="append", choices=[str(kind) for kind in Kind], help="only this kind; may be given again"
     )
     trial = parser.add_argument_group("the project's tests")
-    trial.add_argument("--run", dest="test_command", metavar="CMD", help="a shell command to run in a scratch copy with each fill in place")
+    trial.add_argument(
+        "--run",
+        dest="test_command",
+        metavar="CMD",
+        help="a shell command to run in a scratch copy with each fill in place",
+    )
     trial.add_argument(
         "--run-timeout", type=float, default=300.0, metavar="S", help="seconds it may take (default: 300)"
     )

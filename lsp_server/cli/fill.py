@@ -28,6 +28,7 @@ examples:
   midfill fill app.py:10:1-12:1 --diff         a range: its end is not part of it
   midfill fill app.py:14:9 --alternatives 3 --json
   midfill fill app.py --holes                  all marked holes together, as a patch
+  midfill fill --markers src --in-place        every ⟪fill⟫ below src, in files that git has as they stand
   midfill fill -:14:9 --language python        PATH `-`: the text comes from standard input
 
 --json prints one object: text, range (from 1, end exclusive), confidence (0 to 1), steps, tokens, cached_tokens and
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "target",
+        nargs="*",
         metavar="PATH:LINE:COL",
         help="the hole, or PATH:L1:C1-L2:C2; lines and columns count from 1, columns in characters",
     )
@@ -50,6 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the argument is a file: fill all holes that it marks itself, each seeing the drafts of the others: "
         "`...`, a lone `pass`, and below a TODO line (shown as a patch unless --in-place or --json)",
+    )
+    parser.add_argument(
+        "--markers",
+        action="store_true",
+        help="the arguments are files and folders (default: .): fill every marker \u27eafill\u27eb in them, those of one file together "
+        "(shown as patches unless --in-place or --json)",
+    )
+    parser.add_argument("--marker", metavar="REGEX", help="another marker for --markers")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="with --markers --in-place: files that git does not have as they stand, too",
     )
     shown.add_argument("--in-place", action="store_true", help="write the completion into the file")
     shown.add_argument(
@@ -91,6 +105,13 @@ def run(options: argparse.Namespace) -> int:
     # What can be wrong with the input is found before the model, which takes seconds, is loaded.
     from engine.syntax.languages import PLAINTEXT
 
+    if options.markers:
+        from lsp_server.cli import markers
+
+        return markers.run(options)
+    if options.marker or options.force:
+        raise BadInput("--marker and --force go with --markers")
+    options.target = _one(options.target)
     if options.holes:
         from lsp_server.cli import holes
 
@@ -117,6 +138,13 @@ def run(options: argparse.Namespace) -> int:
     output.flush()
     output.say(f"nothing could be filled at {target}: {completion.why or 'no completion that fits was found'}")
     return 1
+
+
+def _one(targets: list[str]) -> str:
+    if len(targets) != 1:
+        what = "a hole is required, as app.py:14:9" if not targets else f"{targets[1]}: one hole at a time"
+        raise BadInput(f"{what} (see `midfill fill --help`)")
+    return targets[0]
 
 
 def _settings(options: argparse.Namespace) -> FillSettings:

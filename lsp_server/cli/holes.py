@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.write(output.as_json(_json(document, filled, filler.name)))
     elif not options.in_place or options.diff:
-        output.write(_patch(document.text, result, path))
+        output.write(patch(document.text, result, path))
     output.flush()
     done = sum(bool(one.text) for one in filled)
     if done < len(marks):
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if done else 1
 
 
-def _patch(before: str, after: str, path: str) -> str:
+def patch(before: str, after: str, path: str) -> str:
     name = patch_name(path)
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}"
