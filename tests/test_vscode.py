@@ -78,8 +78,7 @@ def test_a_word_is_taken_then_the_rest_and_both_are_undone(editor: Editor) -> No
     editor.shows("+ second")
     assert editor.saved(path) == b"def add(first, second):\n    return first\n"
     editor.shows("+ second")
-    editor.keys("Tab")
-    editor.hides()
+    editor.take()
     assert editor.saved(path) == b"def add(first, second):\n    return first + second\n"
     editor.keys("Control+z")
     assert editor.saved(path) == b"def add(first, second):\n    return first\n"
@@ -151,8 +150,7 @@ def test_the_bytes_on_the_disk(
     else:
         editor.command("Trigger Inline Suggestion")
     editor.until(lambda: editor.ghost(), lambda: "no ghost text")
-    editor.keys("Tab")
-    editor.hides()
+    editor.take()
     assert editor.saved(path) == expected
 
 
@@ -168,7 +166,10 @@ def test_all_holes_are_filled_by_one_command(editor: Editor) -> None:
 def test_a_document_without_a_file_is_served(editor: Editor) -> None:
     editor.command("New Untitled Text File")
     editor.page.locator('.tab.active[data-resource-name^="Untitled"]').wait_for(timeout=20_000)
+    editor.until(lambda: "untitled" not in editor.line(1) and not editor.line(1).strip(), lambda: editor.line(1))
+    editor.page.wait_for_timeout(500)
     editor.type("untitled")
+    editor.until(lambda: editor.line(1).startswith("untitled"), lambda: editor.line(1))
     editor.shows(" text")
     editor.keys("Tab", "Control+a", "Delete")
 

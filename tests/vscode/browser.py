@@ -122,6 +122,17 @@ class Editor:
         """Waits until the grey text has this in it."""
         self.until(lambda: text in self.ghost(), lambda: f"no ghost text {text!r}, but {self.ghost()!r}")
 
+    def take(self) -> None:
+        """Tab, once the grey text has stood still; once more where a busy machine let the first go by."""
+        for _ in range(2):
+            self.page.wait_for_timeout(400)
+            self.keys("Tab")
+            for _ in range(30):
+                if not self.ghost():
+                    return
+                self.page.wait_for_timeout(100)
+        raise AssertionError(f"Tab does not take {self.ghost()!r}")
+
     def hides(self) -> None:
         self.until(lambda: not self.ghost(), lambda: f"still ghost text: {self.ghost()!r}")
 
