@@ -17,10 +17,10 @@ from engine import joint, rewrite
 from engine.canvas import Canvas, valid_text
 from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
-from engine.denoisers import length_search
+from engine.denoisers import length_search, likelihood
 from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, Noise, SuffixPlace
 from engine.errors import BadInput
-from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing
+from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing, TokenRead
 from engine.hole import Hole
 from engine.sampler import Run, Sampler, SamplerSettings
 from engine.syntax import SyntaxTree, tree_of
@@ -109,6 +109,24 @@ class DiffusionFiller:
     def count_tokens(self, text: str) -> int:
         """How many tokens a text takes, for budgets."""
         return len(self._denoiser.tokenizer.encode(text))
+
+    def read(self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken) -> list[tuple[TokenRead, ...]]:
+        """See `engine.filler.Reader`."""
+        tokenizer = self._denoiser.tokenizer
+        encoded = [tokenizer.encode_with_ends(text) for text in texts]
+        read = likelihood.read(
+            self._denoiser, tokenizer.encode(prefix), tokenizer.encode(suffix), [ids for ids, _ in encoded], cancel
+        )
+        found = []
+        for (_, ends), one in zip(encoded, read, strict=True):
+            rows = zip(ends, one.logp.tolist(), one.rivals.tolist(), one.rival_logp.tolist(), strict=False)
+            tokens, start = [], 0
+            for end, logp, rivals, scores in rows:
+                words = tuple(zip((tokenizer.decode([rival]) for rival in rivals), scores, strict=True))
+                tokens.append(TokenRead(start, end, logp, words))
+                start = end
+            found.append(tuple(tokens))
+        return found
 
     def fill(
         self, document: Document, hole: Hole, settings: FillSettings, cancel: CancelToken

@@ -8,7 +8,7 @@ servers and editors; a remote one can stand beside them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
@@ -152,6 +152,27 @@ class Filler(Protocol):
         Raises `Cancelled` within one step or prefill chunk of `cancel` being set, and `BadInput` where the hole
         or the settings do not fit the document or the model.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class TokenRead:
+    """One token of a text that was read: [start, end) of it in code points, the natural logarithm of its probability, and
+    what the model would rather have had there: texts and theirs, best first."""
+
+    start: int
+    end: int
+    logp: float
+    rivals: tuple[tuple[str, float], ...]
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """A filler that can also say how likely a text is at a place."""
+
+    def read(self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken) -> list[tuple[TokenRead, ...]]:
+        """Each text's tokens, given what stands before it (and, where the model reads that, behind it). Texts must not be
+        empty. Raises `Cancelled`."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -614,3 +615,17 @@ def test_a_remnant_longer_than_a_canvas_goes_on_in_the_next():
     typed = len(filler._denoiser.tokenizer.encode("handqz"))
     ended = [found for tokens, found in whole if len(tokens) >= len("handqz")]
     assert typed > 1 and ended and None not in ended
+
+
+def test_how_likely_a_text_is_can_be_asked(load):
+    filler = load()
+    texts = ["x = json.load(path)", "x = path"]
+    once = filler.read("def f(path):\n    ", texts, "\n    return x\n", CancelToken())
+    assert once == filler.read("def f(path):\n    ", texts, "\n    return x\n", CancelToken())
+    for text, tokens in zip(texts, once, strict=True):
+        assert tokens[0].start == 0 and all(a.end == b.start for a, b in itertools.pairwise(tokens))
+        assert tokens[-1].end <= len(text) and all(token.logp <= token.rivals[0][1] <= 0 for token in tokens)
+    stop = CancelToken()
+    stop.cancel()
+    with pytest.raises(Cancelled):
+        filler.read("def f(path):\n    ", ["y"], "", stop)

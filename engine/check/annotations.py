@@ -18,6 +18,16 @@ def github(report: dict[str, Any]) -> str:
     return "".join(lines)
 
 
+def github_warnings(suspects: list[dict[str, Any]]) -> str:
+    """As `github`, of the lines that a review flagged: a hint, no error."""
+    return "".join(
+        f"::warning file={_property(one['path'])},line={one['line']},title=Midfill: {_property(one['slip'])}?::"
+        f"{_data(repr(one['instead']) + ' would be likelier than ' + repr(one['stands']))}\n"
+        for one in suspects
+        if one["flagged"]
+    )
+
+
 def gitlab(report: dict[str, Any]) -> str:
     """The content of the artifact `codequality`; a finding of the whole run stands at the first line of the first file."""
     first = report["holes"][0]["path"] if report["holes"] else "."

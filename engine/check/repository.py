@@ -13,7 +13,7 @@ from engine.errors import BadInput
 from engine.syntax.languages import PLAINTEXT, language_for_path
 from engine.text import Document, read_document
 
-_HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,8 @@ def documents(paths: Sequence[Path]) -> tuple[list[Document], list[Skipped]]:
                 found[name] = document
     if not found:
         where = ", ".join(map(str, paths))
-        raise BadInput(
-            f"{where} holds no file in a language that Midfill knows" + (f": {skipped[0].why}" if skipped else "")
-        )
+        why = f": {skipped[0].why}" if skipped else " (what git ignores is not read)"
+        raise BadInput(f"{where} holds no file in a language that Midfill knows{why}")
     return [found[name] for name in sorted(found)], skipped
 
 
@@ -80,16 +79,23 @@ def changed_lines(folder: Path, base: str) -> dict[str, set[int]]:
     root = Path(_git(folder, "rev-parse", "--show-toplevel").strip())
     if base.startswith("-"):
         raise BadInput(f"{base!r} is no revision")
-    text = _git(folder, "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames", base, "--")
+    text = _git(
+        folder, "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames", "--dst-prefix=b/", base, "--"
+    )
     found: dict[str, set[int]] = {}
     current: set[int] = set()
-    for line in text.splitlines():
-        if line.startswith("+++ "):
+    left = 0  # lines of a hunk still to come: what looks like a header among them is text
+    for line in text.split("\n"):
+        if left:
+            left -= line[:1] in ("+", "-")
+        elif line.startswith("+++ "):
             name = line[4:].strip('"').removeprefix("b/")
             current = found.setdefault((root / name).resolve().as_posix(), set())
         elif match := _HUNK.match(line):
-            first, count = int(match.group(1)), int(match.group(2) or 1)
+            gone, count = (int(match.group(n) or 1) for n in (1, 3))
+            first = int(match.group(2))
             current.update(range(first, first + count))
+            left = gone + count
     return found
 
 
@@ -109,7 +115,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _git(folder: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, timeout=60)
+        done = subprocess.run(
+            ["git", "-c", "core.quotePath=false", "-C", str(folder), *arguments], capture_output=True, timeout=60
+        )
     except FileNotFoundError:
         raise BadInput("git cannot be found") from None
     except subprocess.TimeoutExpired:

@@ -91,6 +91,25 @@ class BatchDenoiser(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Likelihood:
+    """How a text of n tokens was read. logp: [n], natural logarithm of each token's probability; rivals, rival_logp: [n, k],
+    the likeliest tokens of each place, best first."""
+
+    logp: Tensor
+    rivals: Tensor
+    rival_logp: Tensor
+
+
+@runtime_checkable
+class CausalReader(Protocol):
+    """A denoiser that can also read a text left to right, as the model it was made from did."""
+
+    def read(self, prefix: list[int], texts: Sequence[list[int]], cancel: CancelToken) -> list[Likelihood]:
+        """Each text as what follows the prefix. Texts must not be empty. Raises `Cancelled`, as `encode`."""
+        ...
+
+
 @runtime_checkable
 class BlockwiseDenoiser(Protocol):
     """A denoiser whose canvases end where a block of its training ends."""

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from engine.canvas import Canvas
-from engine.denoisers.base import PREFILL_CHUNK, Encoded, Noise, Step, SuffixPlace, Traits
+from engine.denoisers.base import PREFILL_CHUNK, Encoded, Likelihood, Noise, Step, SuffixPlace, Traits
 from engine.denoisers.cache import Cache, read_causally
 from engine.denoisers.layout import MAX_SUFFIX, last_tokens
+from engine.denoisers.likelihood import likelihood
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.errors import BadInput
 from engine.filler import CancelToken
@@ -112,6 +113,27 @@ class BlockCausalDenoiser:
         view = self._cache.shared_view(at, self._cache.suffix_start)
         hidden = self._model(x, positions, view, None, self._adapter)[:, : len(canvases[0])]
         return [Step(logits) for logits in self._model.logits(hidden)]
+
+    @torch.inference_mode()
+    def read(self, prefix: list[int], texts: Sequence[list[int]], cancel: CancelToken) -> list[Likelihood]:
+        """See `CausalReader`: by the base's own weights, all texts in one pass behind one cached prefix."""
+        cancel.check()
+        longest = max(map(len, texts))
+        encoded = self.encode(last_tokens(prefix, self.traits.window - MAX_SUFFIX - longest - 2), [], cancel)
+        at = self._cache.prefix_end
+        # what pads a text stands behind it, where a causal pass does not see it; few lengths, few kernels kept
+        count = -(-longest // 16) * 16
+        ids = torch.tensor([[encoded.state, *text[:-1], *[0] * (count - len(text))] for text in texts])
+        mask = torch.ones(count, at - MAX_SUFFIX + count, dtype=torch.bool).tril(at - MAX_SUFFIX).to(self.device)
+        positions = torch.arange(at, at + count, device=self.device)
+        x = self._model.embed(ids.to(self.device))
+        hidden = self._model(x, positions, self._cache.shared_view(at, MAX_SUFFIX), mask)
+        return [
+            likelihood(
+                self._model.logits(rows[: len(text)]), torch.tensor(text, device=self.device), self.tokenizer.size
+            )
+            for rows, text in zip(hidden, texts, strict=True)
+        ]
 
     def _embedded(self, encoded: Encoded, canvas: Canvas) -> Tensor:
         """Anchor, slots (noise where undecided) and pinned tokens, [1 + slots + pinned, h]."""

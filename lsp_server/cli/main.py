@@ -20,6 +20,7 @@ COMMANDS = {
     "doctor": "tell what this machine would run with, and what is missing",
     "models": "list the models that are known, or fetch one",
     "check": "tell whether fills fit a repository, by holes dug in its own code",
+    "review": "tell which changed lines surprise the model most",
     "speed": "measure how quick this machine is",
     "bench": "measure a model on holes whose filling is tested",
     "train": "make the embedded model",
