@@ -14,6 +14,7 @@ from lsp_server.settings import settings_table
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = [README, (ROOT / "docs" / "check.md").read_text(encoding="utf-8")]
 
 
 def test_the_table_of_settings_is_the_codes_own():
@@ -21,7 +22,9 @@ def test_the_table_of_settings_is_the_codes_own():
 
 
 def commands() -> list[str]:
-    found = re.findall(r"^ {4}(?:[^#\n|]*\| )?(midfill [a-z]+ [^#\n]*)", README, re.MULTILINE)
+    found = [
+        one for text in DOCS for one in re.findall(r"^ {4}(?:[^#\n|]*\| )?(midfill [a-z]+[^#\n]*)", text, re.MULTILINE)
+    ]
     return [command.strip() for command in found]
 
 
