@@ -18,9 +18,9 @@ from engine.canvas import Canvas, valid_text
 from engine.completion import Candidate, Completer
 from engine.context.window import Window, cut_window
 from engine.denoisers import length_search, likelihood
-from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, Noise, SuffixPlace
+from engine.denoisers.base import BatchDenoiser, Denoiser, Encoded, Noise, SharingDenoiser, SuffixPlace
 from engine.errors import BadInput
-from engine.filler import Alternative, CancelToken, Completion, Draft, FillSettings, Timing, TokenRead
+from engine.filler import Alternative, CancelToken, Completion, Draft, Filler, FillSettings, Timing, TokenRead
 from engine.hole import Hole
 from engine.sampler import Run, Sampler, SamplerSettings
 from engine.syntax import SyntaxTree, tree_of
@@ -105,6 +105,13 @@ class DiffusionFiller:
         self._settings = settings or denoiser.traits.sampling
         self._sampler = Sampler(denoiser.traits, denoiser.tokenizer.token_bytes, self._settings)
         self.name = denoiser.name
+
+    def siblings(self, count: int) -> list[Filler]:
+        """See `engine.filler.SharingFiller`. Only on a CPU: elsewhere threads would wait for each other."""
+        shared = self._denoiser
+        if not isinstance(shared, SharingDenoiser) or shared.device.type != "cpu":
+            return []
+        return [DiffusionFiller(shared.sibling(), self._settings) for _ in range(count)]
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text takes, for budgets."""

@@ -155,6 +155,15 @@ class Filler(Protocol):
         ...
 
 
+@runtime_checkable
+class SharingFiller(Protocol):
+    """A filler that can be had several times over one model, one for each thread."""
+
+    def siblings(self, count: int) -> list[Filler]:
+        """So many more, or none where the model cannot be shared."""
+        ...
+
+
 @dataclass(frozen=True)
 class TokenRead:
     """One token of a text that was read: [start, end) of it in code points, the natural logarithm of its probability, and

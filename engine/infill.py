@@ -35,7 +35,7 @@ def load_filler(
     """The filler of a model: `embedded`, a folder, the name of one that was pulled, or `scripted:FILE` (for tests of
     servers and editors).
 
-    device: auto, cpu, cuda, cuda:N, mps. precision: auto, bf16, fp32. threads: of the CPU, all by default.
+    device: auto, cpu, cuda, cuda:N, mps. precision: auto, int8, bf16, fp32. threads: of the CPU, all by default.
     progress: called with a share (0 to 1) and a few words. trust_remote_code: run the code that comes with a model that
     cannot be run otherwise. Nothing is ever downloaded.
     Raises `ModelUnavailable` where the model is not there or broken, `BadInput` for a wrong option.
@@ -52,6 +52,13 @@ def load_filler(
     from engine.diffusion import DiffusionFiller
 
     return DiffusionFiller(load_denoiser(folder, model, where, dtype, progress, trust_remote_code))
+
+
+def use_threads(count: int) -> None:
+    """How many threads of the CPU the calling thread's passes may take."""
+    import torch
+
+    torch.set_num_threads(count)
 
 
 def pulled_folder(model: str) -> Path:
@@ -111,15 +118,16 @@ def describe(
         missing_device = str(missing)
     import torch
 
-    from engine.denoisers.device import multiplies_bf16
+    from engine.denoisers.device import multiplies_bf16, multiplies_int8
     from engine.denoisers.families import what_fits
     from engine.denoisers.on_disk import check_memory, check_whole
 
     found: dict[str, Any] = {
         "model": model,
         "device": str(where),
-        "precision": "bf16" if dtype == torch.bfloat16 else "fp32",
+        "precision": {torch.int8: "int8", torch.bfloat16: "bf16"}.get(dtype, "fp32"),
         "native_bf16": multiplies_bf16(where),
+        "native_int8": multiplies_int8(where),
         "threads": torch.get_num_threads(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
         "torch": torch.__version__,

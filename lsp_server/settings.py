@@ -80,8 +80,8 @@ class Settings:
     )
     precision: str = _setting(
         "auto",
-        _choice("auto", "bf16", "fp32"),
-        "Number format of the weights. auto: bf16 where the machine multiplies it natively, fp32 elsewhere.",
+        _choice("auto", "int8", "bf16", "fp32"),
+        "Number format of the weights. auto: int8 on a CPU that multiplies it natively, else bf16 where that is native, else fp32.",
     )
     threads: int | None = _setting(None, _whole(1, 1024, True), "CPU threads. null: as many as the machine has cores.")
     slots: int | None = _setting(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from engine.canvas import valid_text
-from engine.denoisers.weights import quantize
+from engine.denoisers.int8 import quantize
 from engine.errors import BadInput, ModelUnavailable
 from engine.filler import FillSettings, run
 from engine.hole import Hole, HoleKind
@@ -126,7 +126,7 @@ def test_the_baseline_without_the_base_names_the_command_that_brings_it(tmp_path
 
 def test_the_doctor_is_told_what_this_machine_runs_with(folder):
     found = describe(str(folder), device="cpu")
-    assert found["device"] == "cpu" and found["precision"] in ("fp32", "bf16")
+    assert found["device"] == "cpu" and found["precision"] in ("fp32", "bf16", "int8")
     assert found["problem"] is None
     assert describe("no such model", device="cpu")["problem"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +14,7 @@ from engine.check.layout import same_code
 from engine.check.metrics import percentile, similarity
 from engine.filler import CancelToken, Completion, Filler, FillSettings
 from engine.hole import hole_at
+from engine.infill import use_threads
 from engine.syntax import new_faults, rejection, tree_of
 
 Passes = Callable[[Dug, str], bool]
@@ -104,17 +107,50 @@ def judge(
 
 
 def check(
-    filler: Filler,
+    fillers: Sequence[Filler],
     holes: Sequence[Dug],
     settings: FillSettings,
     cancel: CancelToken,
     progress: Callable[[int, int], None] = lambda done, of: None,
     passes: Passes | None = None,
+    threads: int | None = None,
 ) -> Iterator[Judged]:
-    """Judges the holes one after another. Raises `Cancelled` between two steps."""
-    for number, hole in enumerate(holes, start=1):
-        yield judge(hole, filler, settings, cancel, passes)
-        progress(number, len(holes))
+    """Judges the holes as they get done, neighbours one after another so that a model's cache serves, each filler in a
+    thread of its own. threads: of the CPU, of each. Raises `Cancelled` between two steps.
+
+    Which filler gets which holes depends on their numbers alone, so that a run can be had again.
+    """
+    ordered = sorted(holes, key=lambda hole: (hole.document.path or "", hole.start, hole.end))
+    if len(fillers) == 1:
+        for number, hole in enumerate(ordered, start=1):
+            yield judge(hole, fillers[0], settings, cancel, passes)
+            progress(number, len(holes))
+        return
+    done: queue.SimpleQueue[Judged | BaseException] = queue.SimpleQueue()
+
+    def work(number: int) -> None:
+        try:
+            if threads:
+                use_threads(threads)
+            for hole in ordered[number * len(holes) // len(fillers) : (number + 1) * len(holes) // len(fillers)]:
+                done.put(judge(hole, fillers[number], settings, cancel, passes))
+        except BaseException as error:
+            done.put(error)
+
+    workers = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(len(fillers))]
+    for worker in workers:
+        worker.start()
+    try:
+        for number in range(1, len(holes) + 1):
+            found = done.get()
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+            progress(number, len(holes))
+    finally:
+        cancel.cancel()  # where somebody stopped looking
+        for worker in workers:
+            worker.join()
 
 
 def figures(judged: Sequence[Judged]) -> dict[str, Any]:

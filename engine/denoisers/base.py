@@ -91,6 +91,15 @@ class BatchDenoiser(Protocol):
         ...
 
 
+@runtime_checkable
+class SharingDenoiser(Protocol):
+    """A denoiser whose weights several threads may use at once."""
+
+    def sibling(self) -> Denoiser:
+        """Another over the same weights, with a cache of its own."""
+        ...
+
+
 @dataclass(frozen=True)
 class Likelihood:
     """How a text of n tokens was read. logp: [n], natural logarithm of each token's probability; rivals, rival_logp: [n, k],

@@ -7,6 +7,7 @@ the canvas as its anchor. After BD3-LM (arXiv 2503.09573) and Fast-dLLM v2 (arXi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,6 +67,12 @@ class BlockCausalDenoiser:
     @property
     def device(self) -> torch.device:
         return self._model.device
+
+    def sibling(self) -> BlockCausalDenoiser:
+        """See `SharingDenoiser`."""
+        other = copy.copy(self)
+        other._cache = Cache(self._model.shape, self._model.dtype, self._model.device, self._cache.capacity)
+        return other
 
     @torch.inference_mode()
     def encode(self, prefix: list[int], suffix: list[int], cancel: CancelToken) -> Encoded:
@@ -146,4 +153,4 @@ class BlockCausalDenoiser:
     def _noise(self) -> Tensor:
         if self._adapter is not None:
             return self._adapter.mask_embedding
-        return self._model.embedding[self._mask]
+        return self._model.embed(torch.tensor(self._mask, device=self.device))

@@ -23,13 +23,28 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def pick_precision(name: str, device: torch.device) -> torch.dtype:
-    """`auto` takes bf16 where the hardware multiplies it natively, fp32 elsewhere (bf16 is emulated, and slow, on AVX2)."""
+    """`auto` takes int8 on a CPU that multiplies it natively, else bf16 where the hardware does, fp32 elsewhere (what is not
+    native is emulated, and slow)."""
     if name == "auto":
-        return torch.bfloat16 if multiplies_bf16(device) else torch.float32
+        return torch.int8 if multiplies_int8(device) else float_precision(device)
     try:
-        return {"bf16": torch.bfloat16, "fp32": torch.float32}[name]
+        chosen = {"int8": torch.int8, "bf16": torch.bfloat16, "fp32": torch.float32}[name]
     except KeyError:
-        raise BadInput(f"unknown precision {name!r}: auto, bf16 or fp32") from None
+        raise BadInput(f"unknown precision {name!r}: auto, int8, bf16 or fp32") from None
+    if chosen == torch.int8 and device.type != "cpu":
+        raise BadInput(f"int8 is for the CPU, not for {device.type}: use auto")
+    return chosen
+
+
+def float_precision(device: torch.device, wanted: torch.dtype = torch.int8) -> torch.dtype:
+    """What a model is run in that cannot be run in int8: `wanted`, if that is another."""
+    if wanted != torch.int8:
+        return wanted
+    return torch.bfloat16 if multiplies_bf16(device) else torch.float32
+
+
+def multiplies_int8(device: torch.device) -> bool:
+    return device.type == "cpu" and bool(torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def multiplies_bf16(device: torch.device) -> bool:

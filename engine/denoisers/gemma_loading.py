@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from engine.denoisers.device import float_precision
 from engine.denoisers.diffusion_gemma import DiffusionGemmaDenoiser
 from engine.denoisers.diffusion_gemma_prompt import around
 from engine.denoisers.families import what_fits
@@ -27,6 +28,7 @@ def load_diffusion_gemma(
 ) -> DiffusionGemmaDenoiser:
     """Raises `ModelUnavailable` where something is missing, broken or too large, in this order: library, files, memory."""
     require_transformers()
+    dtype = float_precision(device, dtype)
     files = check_whole(folder)
     check_memory(folder, files, dtype, device, what_fits)
     progress(0.1, "reading the tokenizer")

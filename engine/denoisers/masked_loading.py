@@ -14,6 +14,7 @@ from torch import Tensor
 from engine.denoisers import families
 from engine.denoisers.base import Denoiser
 from engine.denoisers.block_diffusion import BlockDiffusionDenoiser
+from engine.denoisers.device import float_precision
 from engine.denoisers.on_disk import check_memory, check_whole
 from engine.denoisers.passes import OwnCodePass, OwnPass, Pass
 from engine.denoisers.sampling import SamplerSettings
@@ -80,6 +81,8 @@ def load_masked(
     shape = _shape(config)
     if shape is None and not trust_remote_code:
         raise ModelUnavailable(_refusal(folder, config))
+    if shape is None:
+        dtype = float_precision(device, dtype)
     files = check_whole(folder)
     check_memory(folder, files, dtype, device, families.what_fits)
     progress(0.1, "reading the tokenizer")

@@ -70,7 +70,7 @@ def check_memory(
     needed = count_parameters(files) * size * (1 + SPARE)
     if needed <= free:
         return
-    number = {2: "bf16", 4: "fp32"}.get(size, f"{size} bytes a number")
+    number = {1: "int8", 2: "bf16", 4: "fp32"}.get(size, f"{size} bytes a number")
     half = " (half as much with --precision bf16)" if size == 4 and needed / 2 <= free else ""
     raise ModelUnavailable(
         f"{folder.name} needs about {needed / GIGABYTE:.1f} GB in {number}, and {device} has {free / GIGABYTE:.1f} GB "

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engine.denoisers.int8 import Int8Weight
 from engine.errors import ModelUnavailable
 
 
@@ -142,14 +143,17 @@ class Adapter(nn.Module):
 class Transformer(nn.Module):
     """The base's weights, with the maps that read the same input fused (q, k, v; gate, up). Frozen: `requires_grad` is off."""
 
-    def __init__(self, shape: Shape, state: dict[str, Tensor], dtype: torch.dtype = torch.float32) -> None:
-        """`state`: Hugging Face names. Raises `ModelUnavailable` where a weight is missing or of another shape."""
+    def __init__(self, shape: Shape, state: dict[str, Any], dtype: torch.dtype = torch.float32) -> None:
+        """`state`: Hugging Face names. dtype: of the weights; int8 keeps matrices in it and computes the rest in fp32.
+
+        Raises `ModelUnavailable` where a weight is missing or of another shape."""
         super().__init__()
         self.shape = shape
+        self.dtype = torch.float32 if dtype == torch.int8 else dtype
         try:
-            self.embedding = state["model.embed_tokens.weight"].to(dtype)
-            self.head = self.embedding if shape.tied else state["lm_head.weight"].to(dtype)
-            self.final_norm = state["model.norm.weight"].to(dtype)
+            self.embedding = _matrix(state["model.embed_tokens.weight"], dtype)
+            self.head = self.embedding if shape.tied else _matrix(state["lm_head.weight"], dtype)
+            self.final_norm = state["model.norm.weight"].to(self.dtype)
             self.layer_weights = [_fuse(state, f"model.layers.{i}.", shape, dtype) for i in range(shape.layers)]
         except KeyError as missing:
             raise ModelUnavailable(f"the weights lack {missing}") from None
@@ -161,27 +165,30 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return self.embedding.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.embedding.dtype
+        return self.final_norm.device
 
     def _apply(self, fn, recurse=True):  # moves the plain tensors along with the module's own
         super()._apply(fn, recurse)
+
+        def moved(weight):
+            return weight.mapped(fn) if isinstance(weight, Int8Weight) else fn(weight)
+
         tied = self.head is self.embedding
-        self.embedding, self.final_norm = fn(self.embedding), fn(self.final_norm)
-        self.head = self.embedding if tied else fn(self.head)
-        self.layer_weights = [{k: fn(v) for k, v in w.items()} for w in self.layer_weights]
+        self.embedding, self.final_norm = moved(self.embedding), fn(self.final_norm)
+        self.head = self.embedding if tied else moved(self.head)
+        self.layer_weights = [{k: moved(v) for k, v in w.items()} for w in self.layer_weights]
+        self.dtype = self.final_norm.dtype
         self.frequencies = fn(self.frequencies).float()
         return self
 
     def embed(self, ids: Tensor) -> Tensor:
+        if isinstance(self.embedding, Int8Weight):
+            return self.embedding.rows(ids)
         return F.embedding(ids, self.embedding)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """[..., h] -> [..., vocabulary], in fp32."""
-        return F.linear(self._norm(hidden, self.final_norm), self.head).float()
+        return _times(self._norm(hidden, self.final_norm), self.head).float()
 
     def forward(
         self,
@@ -223,7 +230,7 @@ class Transformer(nn.Module):
 
     def _linear(self, x: Tensor, name: str, layer: int, adapter: Adapter | None) -> Tensor:
         w = self.layer_weights[layer]
-        y = F.linear(x, w[name], w.get(f"{name}_bias"))
+        y = _times(x, w[name], w.get(f"{name}_bias"))
         return y if adapter is None else adapter.apply_to(name, layer, x, y)
 
     def _norm(self, x: Tensor, gain: Tensor) -> Tensor:
@@ -236,12 +243,30 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
 
 
-def _fuse(state: dict[str, Tensor], at: str, shape: Shape, dtype: torch.dtype) -> dict[str, Tensor]:
-    def one(name: str) -> Tensor:
-        return state[at + name].to(dtype)
+def _times(x: Tensor, weight: Tensor | Int8Weight, bias: Tensor | None = None) -> Tensor:
+    return weight.linear(x, bias) if isinstance(weight, Int8Weight) else F.linear(x, weight, bias)
 
-    def many(*names: str) -> Tensor:
-        return torch.cat([one(name) for name in names])
+
+def _matrix(weight: Tensor | Int8Weight, dtype: torch.dtype) -> Any:
+    """In `dtype`. Any: what is not int8 is a tensor, as training needs it."""
+    if dtype == torch.int8:
+        return Int8Weight.of(weight)
+    assert isinstance(weight, Tensor)
+    return weight.to(dtype)
+
+
+def _fuse(state: dict[str, Any], at: str, shape: Shape, dtype: torch.dtype) -> dict[str, Any]:
+    def one(name: str) -> Any:
+        whole = state[at + name]
+        return (
+            _matrix(whole, dtype)
+            if len(whole.shape) == 2
+            else whole.to(torch.float32 if dtype == torch.int8 else dtype)
+        )
+
+    def many(*names: str) -> Any:
+        parts = [one(name) for name in names]
+        return Int8Weight.joined(parts) if isinstance(parts[0], Int8Weight) else torch.cat(parts)
 
     attention = [f"self_attn.{p}_proj" for p in "qkv"]
     fused = {

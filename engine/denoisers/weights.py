@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from engine.denoisers.int8 import Int8Weight
 from engine.denoisers.transformer import Adapter, Shape, Transformer
 from engine.errors import ModelUnavailable
 
@@ -28,9 +29,9 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ModelUnavailable(f"{folder / 'config.json'} cannot be read: {broken}") from None
 
 
-def read_tensors(folder: Path, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+def read_tensors(folder: Path, dtype: torch.dtype = torch.float32) -> dict[str, Any]:
     """All safetensors files of a folder, joined; what is int8 there in `dtype`, a matrix at a time, so that no more is
-    held than is needed. Raises `ModelUnavailable` where there is none or one is broken."""
+    held than is needed (an `Int8Weight` where that is int8). Raises `ModelUnavailable` where there is none or one is broken."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise ModelUnavailable(f"{folder} holds no .safetensors file: the weights are missing")
@@ -44,22 +45,21 @@ def read_tensors(folder: Path, dtype: torch.dtype = torch.float32) -> dict[str, 
 
 
 SCALE = ".scale"
+ADAPTER_PREFIX = "adapter."
 
 
-def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """[rows, columns] to int8 with one scale a row (fp32, [rows]): row = int8 * scale, absmax rounding."""
-    scale = weight.float().abs().amax(dim=-1).clamp_min(1e-12) / 127
-    return (weight.float() / scale[..., None]).round().to(torch.int8), scale
-
-
-def _dequantized(state: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
-    """Every int8 tensor times its scale; the others as they are."""
-    result = {}
+def _dequantized(state: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Any]:
+    """Every int8 tensor times its scale, but for what is wanted in int8: the base's matrices; the others as they are."""
+    result: dict[str, Any] = {}
     for name, value in state.items():
         if value.dtype == torch.int8:
             if name + SCALE not in state:
                 raise ModelUnavailable(f"the weights lack the scale of {name}")
-            value = value.float().mul_(state[name + SCALE][..., None]).to(dtype)
+            scale = state[name + SCALE]
+            if dtype == torch.int8 and value.dim() == 2 and not name.startswith(ADAPTER_PREFIX):
+                result[name] = Int8Weight(value, scale)
+                continue
+            value = value.float().mul_(scale[..., None]).to(torch.float32 if dtype == torch.int8 else dtype)
         if not name.endswith(SCALE):
             result[name] = value
     return result
@@ -70,10 +70,7 @@ def load_base(folder: Path, dtype: torch.dtype = torch.float32) -> Transformer:
     return Transformer(Shape.from_config(read_config(folder)), read_tensors(folder, dtype), dtype)
 
 
-ADAPTER_PREFIX = "adapter."
-
-
-def load_adapter(shape: Shape, rank: int, state: dict[str, Tensor], dtype: torch.dtype) -> Adapter:
+def load_adapter(shape: Shape, rank: int, state: dict[str, Any], dtype: torch.dtype) -> Adapter:
     """The adapter among a folder's tensors. Raises `ModelUnavailable` where it is not of this shape."""
     found = {k.removeprefix(ADAPTER_PREFIX): v for k, v in state.items() if k.startswith(ADAPTER_PREFIX)}
     adapter = Adapter(shape, rank)
@@ -81,4 +78,4 @@ def load_adapter(shape: Shape, rank: int, state: dict[str, Tensor], dtype: torch
         adapter.load_state_dict(found)
     except RuntimeError:
         raise ModelUnavailable(f"the adapter's weights do not fit the model (rank {rank})") from None
-    return adapter.to(dtype).requires_grad_(False)
+    return adapter.to(torch.float32 if dtype == torch.int8 else dtype).requires_grad_(False)

@@ -11,8 +11,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from engine.denoisers.int8 import quantize
 from engine.denoisers.loading import DESCRIPTION
-from engine.denoisers.weights import ADAPTER_PREFIX, SCALE, quantize, read_tensors
+from engine.denoisers.weights import ADAPTER_PREFIX, SCALE, read_tensors
 from engine.errors import BadInput
 from engine.training import checkpoint
 from engine.training.base import LAST_CONTROL, START, base_folder

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from engine.denoisers.block_causal import BlockCausalDenoiser
-from engine.denoisers.device import pick_device, pick_precision
+from engine.denoisers.device import float_precision, pick_device, pick_precision
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.denoisers.weights import load_adapter, load_base, read_tensors
 from engine.tokenizer import Tokenizer
@@ -38,7 +38,9 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
         torch.set_num_threads(options.threads)
     device = pick_device(options.device)
     folder = base_folder()
-    model = load_base(folder, pick_precision(options.precision, device)).to(device)
+    auto = options.precision == "auto"
+    dtype = float_precision(device) if auto else pick_precision(options.precision, device)
+    model = load_base(folder, dtype).to(device)
     tokenizer = Tokenizer(folder / "tokenizer.json")
     corpus.fetch(say)
     adapter, average, optimizer, progress = _start(model, options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadInput
 from lsp_server.cli import check_config, model, output
-from lsp_server.cli.options import seed, terminable
+from lsp_server.cli.options import cores, seed, terminable
 
 if TYPE_CHECKING:
     from engine.check.check import Passes
@@ -42,6 +42,7 @@ Exit codes: 0 all thresholds are kept, 1 one is missed, a figure dropped or a fi
 print the figures so far and exit with 130. Code of other files is not read, so that a hole's answer depends on its file alone."""
 
 INTERRUPTED = 130
+MOST_JOBS = 4
 _THRESHOLDS = ("min_exact", "min_layout", "min_similarity", "min_pass", "max_empty", "max_p95_ms")
 
 
@@ -55,6 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="REV", help="only holes in lines that differ from this revision")
     parser.add_argument(
         "--kind", action="append", choices=[str(kind) for kind in Kind], help="only this kind; may be given again"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="holes filled at once, each on its share of the CPU (default: one a core, at most 4; 1 with --run, "
+        "--max-p95-ms, and on a GPU)",
     )
     trial = parser.add_argument_group("the project's tests")
     trial.add_argument(
@@ -101,12 +109,14 @@ def run(options: argparse.Namespace) -> int:
     check_config.complete(options, [str(kind) for kind in Kind])
     if options.min_pass is not None and not options.test_command:
         raise BadInput("--min-pass needs --run: it is the share of fills with which that command succeeds")
+    if options.jobs is not None and (options.jobs < 1 or (options.jobs > 1 and options.test_command)):
+        raise BadInput("--jobs must be 1 or more, and 1 with --run: there is one copy of the tree to test in")
     documents, skipped = repository.documents([Path(path) for path in options.paths])
     before = baseline.read(Path(options.baseline)) if options.baseline else None
     with terminable(), _tests(options) as passes:
         holes = _holes(options, documents)
         filler = model.load(options.model, options)
-        judged, interrupted = _judged(filler, holes, options, passes)
+        judged, interrupted = _judged(_fillers(filler, options), holes, options, passes)
     figures = checks.figures(judged)
     report: dict[str, Any] = {
         "model": filler.name,
@@ -133,23 +143,39 @@ def run(options: argparse.Namespace) -> int:
     return INTERRUPTED if interrupted else int(bool(report["missed"]))
 
 
-def _judged(filler: Filler, holes: list[Dug], options: argparse.Namespace, passes: Passes | None):
-    """The judged holes, and whether it was interrupted before the last."""
+def _fillers(filler: Filler, options: argparse.Namespace) -> list[Filler]:
+    """The filler, and as many more over the same model as holes are filled at once."""
+    from engine.filler import SharingFiller
+
+    alone = options.test_command or options.max_p95_ms is not None  # times are those that a person would wait
+    jobs = options.jobs or (1 if alone else min(cores(), MOST_JOBS))
+    return [filler, *(filler.siblings(jobs - 1) if isinstance(filler, SharingFiller) and jobs > 1 else [])]
+
+
+def _judged(fillers: list[Filler], holes: list[Dug], options: argparse.Namespace, passes: Passes | None):
+    """The judged holes in the order in which they were drawn, and whether it was interrupted before the last."""
     from engine.check import check as checks
     from engine.filler import CancelToken, FillSettings
 
-    ticker, judged = output.Ticker(), []
+    ticker, judged, interrupted = output.Ticker(), [], False
     settings = FillSettings(seed=options.seed)
     try:
         for one in checks.check(
-            filler, holes, settings, CancelToken(), lambda done, of: _tell(ticker, done, of), passes
+            fillers,
+            holes,
+            settings,
+            CancelToken(),
+            lambda done, of: _tell(ticker, done, of),
+            passes,
+            max(1, (options.threads or cores()) // len(fillers)),
         ):
             judged.append(one)
     except KeyboardInterrupt:
-        return judged, True
+        interrupted = True
     finally:
         ticker.close()
-    return judged, False
+    drawn = {id(hole): number for number, hole in enumerate(holes)}
+    return sorted(judged, key=lambda one: drawn[id(one.hole)]), interrupted
 
 
 @contextlib.contextmanager

@@ -70,10 +70,10 @@ def report(found: dict[str, Any]) -> str:
         ("model", found["model"] + (f": {found['folder']} ({found['weights_mb']} MB)" if found.get("folder") else "")),
     ]
     if "device" in found:
-        native = "native" if found["native_bf16"] else "not native here"
+        native = [name for name in ("int8", "bf16") if found[f"native_{name}"]]
         rows += [
             ("device", found["device"] + (f": {found['gpu']}" if found.get("gpu") else f" ({found['cpu']})")),
-            ("precision", f"{found['precision']} (bf16 is {native})"),
+            ("precision", f"{found['precision']} (native here: {', '.join([*native, 'fp32'])})"),
             ("threads", str(found["threads"])),
         ]
     rows += [

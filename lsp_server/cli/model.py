@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--precision",
         default="auto",
-        choices=("auto", "bf16", "fp32"),
-        help="auto: bf16 where the machine multiplies it natively, fp32 elsewhere",
+        choices=("auto", "int8", "bf16", "fp32"),
+        help="auto: int8 on a CPU that multiplies it natively, else bf16 where that is native, else fp32",
     )
     group.add_argument("--threads", type=int, metavar="N", help="of the CPU (default: all)")
 

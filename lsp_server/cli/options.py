@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,13 @@ def seed(text: str) -> int:
     if not 0 <= value <= HIGHEST_SEED:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {HIGHEST_SEED}, not {text!r}")
     return value
+
+
+def cores() -> int:
+    """Cores of the CPU that this process may use."""
+    with contextlib.suppress(AttributeError):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextlib.contextmanager
