@@ -36,6 +36,7 @@ class _Behind:
 
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         before_keys, before_values = self._kept[layer]
+        before_keys, before_values = before_keys.to(keys.dtype), before_values.to(values.dtype)  # read in int8, say
         return torch.cat((before_keys, keys), 2), torch.cat((before_values, values), 2)
 
 
@@ -61,8 +62,12 @@ class _BySpot:
         return torch.cat(found, 2)
 
 
-def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocument) -> tuple[Tensor, Tensor, Tensor]:
-    """Weighted sum of the masked slots' cross-entropies (a scalar with gradient), the sum of weights, and the share
+def document_loss(
+    model: Transformer, adapter: Adapter, document: TrainingDocument, reader: Transformer | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """reader: encodes the context in the model's place: the same weights in int8, as in use.
+
+    Weighted sum of the masked slots' cross-entropies (a scalar with gradient), the sum of weights, and the share
     of masked slots up to the fill end whose best token is the right one (both scalars without gradient)."""
     device = model.device
     streams = [document.prefix, *document.suffixes]
@@ -75,7 +80,8 @@ def document_loss(model: Transformer, adapter: Adapter, document: TrainingDocume
     with torch.no_grad():
         causal = (stream_of[:, None] == stream_of[None, :]) & (index[:, None] >= index[None, :])
         kept = _Keep()
-        model(model.embed(ids[None]), positions, kept, causal)
+        reads = reader or model
+        reads(reads.embed(ids[None]), positions, kept, causal)
 
     canvas_of: list[int] = []
     tokens: list[int] = []

@@ -11,9 +11,10 @@ from pathlib import Path
 import torch
 
 from engine.denoisers.block_causal import BlockCausalDenoiser
-from engine.denoisers.device import float_precision, pick_device, pick_precision
+from engine.denoisers.device import float_precision, multiplies_int8, pick_device, pick_precision
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.denoisers.weights import load_adapter, load_base, read_tensors
+from engine.errors import BadInput
 from engine.tokenizer import Tokenizer
 from engine.training import checkpoint, corpus
 from engine.training.base import LAST_CONTROL, base_folder
@@ -40,7 +41,11 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
     folder = base_folder()
     auto = options.precision == "auto"
     dtype = float_precision(device) if auto else pick_precision(options.precision, device)
+    if dtype == torch.int8:
+        raise BadInput("what is trained needs a gradient, which int8 has not: use --precision bf16 or fp32")
     model = load_base(folder, dtype).to(device)
+    # the context needs none, and is read as it will be in use
+    reader = load_base(folder, torch.int8) if multiplies_int8(device) else None
     tokenizer = Tokenizer(folder / "tokenizer.json")
     corpus.fetch(say)
     adapter, average, optimizer, progress = _start(model, options)
@@ -60,7 +65,7 @@ def train(options: TrainingOptions, say: Callable[[str], None]) -> Progress:
     while not stop.asked and not _used_up(options, progress, time.monotonic() - begun):
         rate = options.learning_rate * min(1.0, (progress.steps - first_step + 1) / WARM_UP)
         documents = [maker.draw() for _ in range(options.documents)]
-        loss, right = _step(model, adapter, optimizer, documents, rate)
+        loss, right = _step(model, adapter, optimizer, documents, rate, reader)
         progress.steps += 1
         progress.documents += len(documents)
         progress.canvases += sum(len(d.canvases) for d in documents)
@@ -109,12 +114,17 @@ def _start_from(folder: Path, model: Transformer, optimizer, adapter: Adapter):
 
 
 def _step(
-    model: Transformer, adapter: Adapter, optimizer, documents: list[TrainingDocument], rate: float
+    model: Transformer,
+    adapter: Adapter,
+    optimizer,
+    documents: list[TrainingDocument],
+    rate: float,
+    reader: Transformer | None = None,
 ) -> tuple[float, float]:
     """One optimizer step over the documents' canvases: (mean masked loss, share right)."""
     total = weight = rights = 0.0
     for document in documents:
-        loss, weights, right = document_loss(model, adapter, document)
+        loss, weights, right = document_loss(model, adapter, document, reader)
         loss.backward()
         total, weight, rights = total + loss.item(), weight + weights.item(), rights + right.item()
     for parameter in adapter.parameters():
