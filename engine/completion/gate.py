@@ -83,7 +83,12 @@ class Gate:
 
     @functools.cached_property
     def _faults_with_probes(self) -> set[tuple[object, ...]]:
-        faults = [self._fault(text) for text, _, _ in self._some_probed()]
+        """What CPython has against the document whatever stands in the hole; nothing where it compiles with some probe."""
+        faults = set()
+        for text, _, _ in self._some_probed():
+            if rejection(text) is None:
+                return set()
+            faults.add(self._fault(text))
         return {fault for fault in faults if fault is not None}
 
     def _fault(self, text: str) -> tuple[object, ...] | None:
