@@ -83,10 +83,11 @@ class Gate:
 
     @functools.cached_property
     def _faults_with_probes(self) -> set[tuple[object, ...]]:
-        """What CPython has against the document whatever stands in the hole; nothing where it compiles with some probe."""
-        faults = set()
+        """What CPython has against the document whatever stands in the hole; nothing where it compiles with some probe there."""
+        document, hole, faults = self._document.text, self._hole, set()
+        before, behind = document[: hole.start].rstrip(), document[hole.end :]
         for text, _, _ in self._some_probed():
-            if rejection(text) is None:
+            if rejection(text) is None and text.startswith(before) and text.endswith(behind):
                 return set()
             faults.add(self._fault(text))
         return {fault for fault in faults if fault is not None}
