@@ -166,7 +166,10 @@ def test_all_holes_are_filled_by_one_command(editor: Editor) -> None:
 def test_a_document_without_a_file_is_served(editor: Editor) -> None:
     editor.command("New Untitled Text File")
     editor.page.locator('.tab.active[data-resource-name^="Untitled"]').wait_for(timeout=20_000)
+    # the new tab is there before its editor has the keyboard
+    editor.command("View: Focus Active Editor Group")
     editor.until(lambda: "untitled" not in editor.line(1) and not editor.line(1).strip(), lambda: editor.line(1))
+    editor.page.locator(".monaco-editor.focused").first.wait_for(timeout=20_000)
     editor.page.wait_for_timeout(500)
     editor.type("untitled")
     editor.until(lambda: editor.line(1).startswith("untitled"), lambda: editor.line(1))

@@ -126,9 +126,10 @@ class Editor:
         """Tab, once the grey text has stood still; once more where a busy machine let the first go by."""
         for _ in range(2):
             self.page.wait_for_timeout(400)
+            shown = self.ghost()
             self.keys("Tab")
-            for _ in range(30):
-                if not self.ghost():
+            for _ in range(100):
+                if self.ghost() != shown:
                     return
                 self.page.wait_for_timeout(100)
         raise AssertionError(f"Tab does not take {self.ghost()!r}")
