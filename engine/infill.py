@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadInput, ModelUnavailable
 from engine.filler import Filler
+from engine.remote import is_remote
 
 if TYPE_CHECKING:
     import torch
@@ -32,8 +33,8 @@ def load_filler(
     progress: Progress | None = None,
     trust_remote_code: bool = False,
 ) -> Filler:
-    """The filler of a model: `embedded`, a folder, the name of one that was pulled, or `scripted:FILE` (for tests of
-    servers and editors).
+    """The filler of a model: `embedded`, a folder, the name of one that was pulled, `vllm://HOST:PORT/NAME` (a server of
+    one's own), or `scripted:FILE` (for tests of servers and editors).
 
     device: auto, cpu, cuda, cuda:N, mps. precision: auto, int8, bf16, fp32. threads: of the CPU, all by default.
     progress: called with a share (0 to 1) and a few words. trust_remote_code: run the code that comes with a model that
@@ -44,6 +45,10 @@ def load_filler(
         from engine.scripted import ScriptedFiller
 
         return ScriptedFiller.load(model.removeprefix(SCRIPTED))
+    if is_remote(model):
+        from engine.remote.filler import RemoteFiller
+
+        return RemoteFiller.connect(model)
     folder = _folder(model)
     progress = progress or (lambda share, text: None)
     progress(0.0, "starting torch")
@@ -135,7 +140,7 @@ def describe(
         "gpu": torch.cuda.get_device_name(where) if where.type == "cuda" else None,
     }
     try:
-        folder = _folder(model) if not model.startswith(SCRIPTED) else None
+        folder = _folder(model) if not model.startswith(SCRIPTED) and not is_remote(model) else None
         found["folder"] = str(folder) if folder else None
         found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
         if folder is not None:

@@ -44,12 +44,17 @@ def float_precision(device: torch.device, wanted: torch.dtype = torch.int8) -> t
 
 
 def multiplies_int8(device: torch.device) -> bool:
-    return device.type == "cpu" and bool(torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported())
+    return device.type == "cpu" and (_cpu_has("vnni") or _cpu_has("amx_tile"))
 
 
 def multiplies_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
     if device.type == "cpu":
-        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+        return _cpu_has("avx512_bf16") or _cpu_has("amx_tile")
     return False
+
+
+def _cpu_has(instructions: str) -> bool:
+    """torch keeps these to itself, and older versions lack some."""
+    return bool(getattr(torch.cpu, f"_is_{instructions}_supported", lambda: False)())

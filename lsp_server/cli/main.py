@@ -50,6 +50,7 @@ exit codes:
 
 environment:
   MIDFILL_DEBUG=1   as --debug: show tracebacks
+  MIDFILL_API_KEY   for a model on a server (vllm://HOST:PORT/NAME)
   MIDFILL_CACHE     where the base model and training runs are kept
   NO_COLOR          no colour on a terminal
 """

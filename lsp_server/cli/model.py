@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="embedded",
         metavar="NAME",
-        help="embedded, the folder of a model, the name of one that `midfill models pull` brought, or scripted:FILE for "
+        help="embedded, the folder of a model, the name of one that `midfill models pull` brought, vllm://HOST:PORT/NAME, or scripted:FILE for "
         "tests (default: embedded)",
     )
     group.add_argument(
