@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.neovim_screen import Screen, neovim
+from tests.neovim_screen import Screen, executable, neovim
 
 pytestmark = pytest.mark.slow
 
@@ -217,3 +218,50 @@ def test_with_the_embedded_model(tmp_path: Path, source: Path) -> None:
         text = saved(screen, source).decode()
         assert text.startswith("def add(first, second):\n    return ") and len(text) > len(SOURCE)
         compile(text, "code.py", "exec")
+
+
+# What Neovim 0.12's runtime (vim/lsp/inline_completion.lua and _capability.lua) takes and gives, and refuses.
+CONTRACT = """
+local log = {}
+vim.lsp.inline_completion = {
+  enable = function(enable, filter)
+    assert(not (filter.bufnr and filter.client_id), "`bufnr` and `client_id` are mutually exclusive.")
+    table.insert(log, ("enable %s %s"):format(enable, filter.bufnr))
+  end,
+  select = function(opts)
+    vim.validate("opts", opts, "table", true)
+    table.insert(log, "select " .. opts.count)
+  end,
+  get = function(opts)
+    vim.validate("opts", opts, "table", true)
+    if opts and opts.on_accept then
+      opts.on_accept({ insert_text = "first + second", range = RANGE, client_id = 1 })
+    end
+    return true
+  end,
+}
+vim.opt.runtimepath:prepend(PLUGIN)
+local native = require("midfill.native")
+assert(native.available())
+vim.api.nvim_buf_set_lines(0, 0, -1, false, { "return ) # tail" })
+vim.api.nvim_win_set_cursor(0, { 1, 7 })
+native.attach(1)
+native.cycle(-1)
+native.dismiss(1)
+assert(native.take(nil))
+native.take(require("midfill.text").word)
+print(vim.api.nvim_get_current_line() .. "|" .. vim.api.nvim_win_get_cursor(0)[2] .. "|" .. table.concat(log, ","))
+"""
+
+
+@pytest.mark.parametrize("fields", ["start = { row = 0, col = 7 }", "start_row = 0, start_col = 7"])
+def test_the_code_for_0_12_keeps_to_its_documented_calls(tmp_path: Path, fields: str) -> None:
+    plugin = Path(__file__).parent.parent / "editors" / "neovim"
+    script = tmp_path / "contract.lua"
+    script.write_text(CONTRACT.replace("PLUGIN", f'"{plugin}"').replace("RANGE", f"{{ {fields} }}"))
+    ran = subprocess.run(
+        [executable(), "--clean", "--headless", "-l", str(script)], capture_output=True, text=True, timeout=60
+    )
+    assert (
+        ran.stdout + ran.stderr
+    ).strip() == "return first) # tail|12|enable true 1,select -1,enable false 1,enable true 1"

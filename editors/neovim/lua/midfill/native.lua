@@ -1,12 +1,13 @@
--- Neovim 0.12 and later: the editor's own inline completion. Written to its documentation; not run here.
+-- Neovim 0.12 and later: the editor's own inline completion. Checked against its documented calls; not run in it.
 local M = {}
 
 function M.available()
   return vim.lsp.inline_completion ~= nil
 end
 
-function M.attach(buffer, client)
-  vim.lsp.inline_completion.enable(true, { bufnr = buffer, client_id = client.id })
+-- A filter names a buffer or a client, never both; a client is enabled unless somebody says otherwise.
+function M.attach(buffer)
+  vim.lsp.inline_completion.enable(true, { bufnr = buffer })
 end
 
 --- Takes what is shown. part: gives the start of the text that is taken; nil for all of it.
@@ -18,7 +19,8 @@ function M.take(part)
     on_accept = function(item)
       local text = type(item.insert_text) == "string" and item.insert_text or item.insert_text.value
       local piece = part((text:gsub("\r\n", "\n")))
-      local start = item.range and { item.range.start.row, item.range.start.col } or nil
+      local range = item.range -- a vim.Range, whose fields later versions name start_row and start_col
+      local start = range and { range.start_row or range.start.row, range.start_col or range.start.col } or nil
       local row, column = unpack(start or { vim.fn.line(".") - 1, vim.fn.col(".") - 1 })
       local lines = require("midfill.text").lines(piece)
       local until_row, until_column = vim.fn.line(".") - 1, vim.fn.col(".") - 1
@@ -33,9 +35,9 @@ function M.cycle(step)
   vim.lsp.inline_completion.select({ count = step })
 end
 
-function M.dismiss(buffer, client)
-  vim.lsp.inline_completion.enable(false, { bufnr = buffer, client_id = client.id })
-  vim.lsp.inline_completion.enable(true, { bufnr = buffer, client_id = client.id })
+function M.dismiss(buffer)
+  vim.lsp.inline_completion.enable(false, { bufnr = buffer })
+  vim.lsp.inline_completion.enable(true, { bufnr = buffer })
 end
 
 return M
