@@ -117,19 +117,26 @@ class DiffusionFiller:
         """How many tokens a text takes, for budgets."""
         return len(self._denoiser.tokenizer.encode(text))
 
-    def read(self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken) -> list[tuple[TokenRead, ...]]:
+    def read(
+        self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken, rivals: int = likelihood.RIVALS
+    ) -> list[tuple[TokenRead, ...]]:
         """See `engine.filler.Reader`."""
         tokenizer = self._denoiser.tokenizer
         encoded = [tokenizer.encode_with_ends(text) for text in texts]
         read = likelihood.read(
-            self._denoiser, tokenizer.encode(prefix), tokenizer.encode(suffix), [ids for ids, _ in encoded], cancel
+            self._denoiser,
+            tokenizer.encode(prefix),
+            tokenizer.encode(suffix),
+            [ids for ids, _ in encoded],
+            cancel,
+            rivals,
         )
         found = []
         for (_, ends), one in zip(encoded, read, strict=True):
             rows = zip(ends, one.logp.tolist(), one.rivals.tolist(), one.rival_logp.tolist(), strict=False)
             tokens, start = [], 0
-            for end, logp, rivals, scores in rows:
-                words = tuple(zip((tokenizer.decode([rival]) for rival in rivals), scores, strict=True))
+            for end, logp, others, scores in rows:
+                words = tuple(zip((tokenizer.decode([rival]) for rival in others), scores, strict=True))
                 tokens.append(TokenRead(start, end, logp, words))
                 start = end
             found.append(tuple(tokens))

@@ -179,8 +179,10 @@ class TokenRead:
 class Reader(Protocol):
     """A filler that can also say how likely a text is at a place."""
 
-    def read(self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken) -> list[tuple[TokenRead, ...]]:
-        """Each text's tokens, given what stands before it (and, where the model reads that, behind it). Texts must not be
+    def read(
+        self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken, rivals: int = 64
+    ) -> list[tuple[TokenRead, ...]]:
+        """rivals: how many are told for each token; telling them costs more than reading. Each text's tokens, given what stands before it (and, where the model reads that, behind it). Texts must not be
         empty. Raises `Cancelled`."""
         ...
 

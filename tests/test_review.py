@@ -73,7 +73,9 @@ class Habits:
     def _tokens(text: str) -> list[str]:
         return re.findall(r"\s*\w+|\s*[^\w\s]|\s+", text)
 
-    def read(self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken) -> list[tuple[TokenRead, ...]]:
+    def read(
+        self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken, rivals: int = 64
+    ) -> list[tuple[TokenRead, ...]]:
         read = []
         for text in texts:
             before, at, tokens = self._tokens(prefix)[-2:], 0, []

@@ -79,7 +79,7 @@ def suspect(reader: Reader, line: Line, cancel: CancelToken) -> Suspect | None:
     if not tried:
         return None
     texts = [stands[: p.start - begin] + other + stands[p.end - begin :] for p, other in tried]
-    scores = [_total(tokens) for tokens in reader.read(prefix, texts, suffix, cancel)]
+    scores = [_total(tokens) for tokens in reader.read(prefix, texts, suffix, cancel, 0)]
     best = max(range(len(tried)), key=lambda i: scores[i])
     place, other = tried[best]
     return Suspect(line.document, line.number, place, other, scores[best] - _total(read))

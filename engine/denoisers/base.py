@@ -114,8 +114,10 @@ class Likelihood:
 class CausalReader(Protocol):
     """A denoiser that can also read a text left to right, as the model it was made from did."""
 
-    def read(self, prefix: list[int], texts: Sequence[list[int]], cancel: CancelToken) -> list[Likelihood]:
-        """Each text as what follows the prefix. Texts must not be empty. Raises `Cancelled`, as `encode`."""
+    def read(
+        self, prefix: list[int], texts: Sequence[list[int]], cancel: CancelToken, rivals: int = 64
+    ) -> list[Likelihood]:
+        """rivals: how many are told for each place. Each text as what follows the prefix. Texts must not be empty. Raises `Cancelled`, as `encode`."""
         ...
 
 

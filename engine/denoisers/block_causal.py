@@ -18,7 +18,7 @@ from engine.canvas import Canvas
 from engine.denoisers.base import PREFILL_CHUNK, Encoded, Likelihood, Noise, Step, SuffixPlace, Traits
 from engine.denoisers.cache import Cache, read_causally
 from engine.denoisers.layout import MAX_SUFFIX, last_tokens
-from engine.denoisers.likelihood import likelihood
+from engine.denoisers.likelihood import RIVALS, likelihood
 from engine.denoisers.transformer import Adapter, Transformer
 from engine.errors import BadInput
 from engine.filler import CancelToken
@@ -122,7 +122,9 @@ class BlockCausalDenoiser:
         return [Step(logits) for logits in self._model.logits(hidden)]
 
     @torch.inference_mode()
-    def read(self, prefix: list[int], texts: Sequence[list[int]], cancel: CancelToken) -> list[Likelihood]:
+    def read(
+        self, prefix: list[int], texts: Sequence[list[int]], cancel: CancelToken, rivals: int = RIVALS
+    ) -> list[Likelihood]:
         """See `CausalReader`: by the base's own weights, all texts in one pass behind one cached prefix."""
         cancel.check()
         longest = max(map(len, texts))
@@ -137,7 +139,10 @@ class BlockCausalDenoiser:
         hidden = self._model(x, positions, self._cache.shared_view(at, MAX_SUFFIX), mask)
         return [
             likelihood(
-                self._model.logits(rows[: len(text)]), torch.tensor(text, device=self.device), self.tokenizer.size
+                self._model.logits(rows[: len(text)]),
+                torch.tensor(text, device=self.device),
+                self.tokenizer.size,
+                rivals,
             )
             for rows, text in zip(hidden, texts, strict=True)
         ]

@@ -15,7 +15,12 @@ RIVALS = 64  # tokens told for each place
 
 
 def read(
-    denoiser: Denoiser, prefix: list[int], suffix: list[int], texts: Sequence[list[int]], cancel: CancelToken
+    denoiser: Denoiser,
+    prefix: list[int],
+    suffix: list[int],
+    texts: Sequence[list[int]],
+    cancel: CancelToken,
+    rivals: int = RIVALS,
 ) -> list[Likelihood]:
     """How likely each text is between prefix and suffix; what does not fit a canvas is cut off.
 
@@ -24,7 +29,7 @@ def read(
     1902.04094). Raises `Cancelled`.
     """
     if isinstance(denoiser, CausalReader):
-        return denoiser.read(prefix, texts, cancel)
+        return denoiser.read(prefix, texts, cancel, rivals)
     traits = denoiser.traits
     encoded = denoiser.encode(prefix, [] if traits.suffix is SuffixPlace.PINNED else suffix, cancel)
     room = denoiser.room(prefix, suffix) if isinstance(denoiser, BlockwiseDenoiser) else traits.max_slots
@@ -42,13 +47,14 @@ def read(
             canvas.slots = torch.where(canvas.decided | (traits.noise is Noise.ABSORBING), ids, noise)
             step = denoiser.step(encoded, canvas, None)
             logits[hidden::2] = step.logits[hidden::2, : traits.vocabulary]
-        found.append(likelihood(logits, ids, denoiser.tokenizer.size))
+        found.append(likelihood(logits, ids, denoiser.tokenizer.size, rivals))
     return found
 
 
-def likelihood(logits: Tensor, ids: Tensor, size: int) -> Likelihood:
+def likelihood(logits: Tensor, ids: Tensor, size: int, rivals: int = RIVALS) -> Likelihood:
     """logits: [n, vocabulary] of the places where `ids` [n] stand. size: tokens that the tokenizer has; a model may have room for
     more."""
-    logp = torch.log_softmax(logits[:, :size].float(), -1)
-    top, rivals = logp.topk(min(RIVALS, logp.shape[-1]), -1)
-    return Likelihood(logp.gather(-1, ids[:, None])[:, 0], rivals, top)
+    logits = logits[:, :size].float()
+    whole = logits.logsumexp(-1, keepdim=True)
+    top, places = logits.topk(min(rivals, size), -1) if rivals else (logits[:, :0], ids[:, None][:, :0])
+    return Likelihood((logits.gather(-1, ids[:, None]) - whole)[:, 0], places, top - whole)
