@@ -51,7 +51,8 @@ class Trial:
         if code is None:
             raise BadInput(f"--run did not end within {self._limits.seconds:g} seconds on the tree as it is")
         if code:
-            raise BadInput(f"--run fails on the tree as it is (exit code {code}), before any hole is dug: {tail}")
+            said = f": {tail}" if tail else ""
+            raise BadInput(f"--run fails on the tree as it is (exit code {code}), before any hole is dug{said}")
         return time.monotonic() - begun
 
     def passes(self, hole: Dug, filled: str) -> bool:
