@@ -158,4 +158,5 @@ class BlockCausalDenoiser:
     def _noise(self) -> Tensor:
         if self._adapter is not None:
             return self._adapter.mask_embedding
-        return self._model.embed(torch.tensor(self._mask, device=self.device))
+        assert self._mask is not None
+        return self._model.embedding_of(self._mask)

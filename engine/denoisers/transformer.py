@@ -186,6 +186,12 @@ class Transformer(nn.Module):
             return self.embedding.rows(ids)
         return F.embedding(ids, self.embedding)
 
+    def embedding_of(self, token: int) -> Tensor:
+        """[h] of one token."""
+        if isinstance(self.embedding, Int8Weight):
+            return self.embedding.rows(torch.tensor(token, device=self.device))
+        return self.embedding[token]
+
     def logits(self, hidden: Tensor) -> Tensor:
         """[..., h] -> [..., vocabulary], in fp32."""
         return _times(self._norm(hidden, self.final_norm), self.head).float()
