@@ -179,6 +179,8 @@ class TokenRead:
 class Reader(Protocol):
     """A filler that can also say how likely a text is at a place."""
 
+    name: str
+
     def read(
         self, prefix: str, texts: Sequence[str], suffix: str, cancel: CancelToken, rivals: int = 64
     ) -> list[tuple[TokenRead, ...]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from enum import StrEnum
 
 import tree_sitter
 
+from engine.check.draws import digest, generator
 from engine.syntax import Region, SyntaxTree, tree_of
 from engine.text import Document
 
@@ -78,7 +77,7 @@ def candidates(document: Document) -> dict[Kind, list[Dug]]:
         for start, end in _code_lines(document, tree):
             add(Kind.LINE, start, end)
             add(Kind.LINE_REST, _cut(document.text, start, end), end)
-    for node in _nodes(tree):
+    for node in nodes(tree):
         start, end = tree.offset_of(node.start_byte), tree.offset_of(node.end_byte)
         one_line = node.start_point[0] == node.end_point[0]
         if document.language in _DATA:
@@ -139,7 +138,7 @@ def draw(documents: Sequence[Document], count: int, seed: int, kinds: Sequence[K
 
 
 def _shuffle(items: list, key: str) -> None:
-    random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")).shuffle(items)
+    generator(key).shuffle(items)
 
 
 def _code_lines(document: Document, tree: SyntaxTree) -> Iterator[tuple[int, int]]:
@@ -162,11 +161,12 @@ def _cut(text: str, start: int, end: int) -> int:
     places = [place for place in places if 2 <= place <= end - start - SHORTEST]
     if not places:
         return start
-    number = int.from_bytes(hashlib.sha256(text[start:end].encode("utf-8", "replace")).digest()[:4], "big")
+    number = int.from_bytes(digest(text[start:end])[:4], "big")
     return start + places[number % len(places)]
 
 
-def _nodes(tree: SyntaxTree) -> Iterator[tree_sitter.Node]:
+def nodes(tree: SyntaxTree) -> Iterator[tree_sitter.Node]:
+    """Every node, the outer before the inner, in the text's order; none without a grammar."""
     if tree.root is None:
         return
     cursor = tree.root.walk()

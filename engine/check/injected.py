@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.check.draws import generator
 from engine.check.places import Place, Slip
-from engine.check.review import Line, Suspect, lines_of, share_above, suspect
+from engine.check.review import Line, Suspect, key, lines_of, share_above, suspect
 from engine.filler import CancelToken, Reader
 from engine.text import Document
 
@@ -36,10 +35,8 @@ def inject(
         place, text = _fault(line, seed)
         before = line.document
         broken = Document(before.text[: place.start] + text + before.text[place.end :], before.language, before.path)
-        found = None
-        for one in lines_of(broken):
-            if one.number == line.number:
-                found = suspect(reader, one, cancel)
+        faulty = next((one for one in lines_of(broken) if one.number == line.number), None)
+        found = suspect(reader, faulty, cancel) if faulty else None
         untouched = suspect(reader, line, cancel)
         repaired = found is not None and found.line_instead == before.lines.line_text(line.number - 1)
         progress(done, len(lines))
@@ -47,8 +44,7 @@ def inject(
 
 
 def _fault(line: Line, seed: int) -> tuple[Place, str]:
-    key = hashlib.sha256(f"{seed}:{line.document.path}:{line.number}".encode()).digest()
-    draw = random.Random(int.from_bytes(key[:8], "big"))
+    draw = generator(key(line, seed))
     slip = draw.choice(sorted({place.slip for place in line.places}))
     place = draw.choice([place for place in line.places if place.slip is slip])
     return place, draw.choice(place.others)

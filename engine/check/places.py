@@ -14,6 +14,7 @@ from enum import StrEnum
 
 import tree_sitter
 
+from engine.check.dig import nodes
 from engine.syntax import SyntaxTree, tree_of
 from engine.text import Document
 
@@ -76,7 +77,7 @@ def places(document: Document) -> dict[int, list[Place]]:
         others = [name for name in names[use.key] if name != use.text][:MOST_NAMES]
         if others:
             found[line_at(use.start) + 1].append(Place(Slip.VARIABLE, use.start, use.end, tuple(others)))
-    for node in _nodes(tree.root):
+    for node in nodes(tree):
         for place in _slips(tree, node):
             found[line_at(place.start) + 1].append(place)
     for of_line in found.values():
@@ -164,8 +165,3 @@ def _scoped(node: tree_sitter.Node, scope: int) -> Iterator[tuple[tree_sitter.No
         if _SCOPE.fullmatch(one.type):
             inside = one.start_byte
         waiting.extend((child, inside) for child in reversed(one.children))
-
-
-def _nodes(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    for one, _ in _scoped(node, 0):
-        yield one

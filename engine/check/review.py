@@ -6,12 +6,12 @@ the gain in log-probability (nats) of the best alternative; how unusual that is,
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.check.draws import digest
 from engine.check.places import Place, Slip, places
 from engine.filler import CancelToken, Reader, TokenRead
 from engine.text import Document
@@ -119,14 +119,16 @@ def share_above(calibration: Sequence[float], score: float) -> float:
     return (len(calibration) - bisect_left(calibration, score) + 1) / (len(calibration) + 1)
 
 
+def key(line: Line, seed: int) -> str:
+    """What is drawn for a line hangs on this."""
+    return f"{seed}:{line.document.path}:{line.number}"
+
+
 def draw(lines: Sequence[Line], count: int, seed: int) -> list[Line]:
     """`count` lines (fewer where there are no more), the same for a seed whatever the machine, in their documents' order so
     that the model's cache serves."""
-
-    def key(line: Line) -> bytes:
-        return hashlib.sha256(f"{seed}:{line.document.path}:{line.number}".encode(errors="replace")).digest()
-
-    return sorted(sorted(lines, key=key)[:count], key=lambda line: (line.document.path or "", line.number))
+    drawn = sorted(lines, key=lambda line: digest(key(line, seed)))[:count]
+    return sorted(drawn, key=lambda line: (line.document.path or "", line.number))
 
 
 def review(

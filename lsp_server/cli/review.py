@@ -115,7 +115,7 @@ def _review(options: argparse.Namespace, documents: list[Document]) -> dict[str,
         one["flagged"] = one["share"] <= options.level and one["gain"] > 0
     if len(compared) + 1 < 1 / options.level:
         output.say(f"only {len(compared)} unchanged lines to compare with: too few to flag any at {options.level:g}")
-    report |= {"model": reader.name, "reviewed": len(chosen), "compared": len(compared), "level": options.level}  # type: ignore[attr-defined]
+    report |= {"model": reader.name, "reviewed": len(chosen), "compared": len(compared), "level": options.level}
     return report | {"suspects": suspects}
 
 
@@ -133,7 +133,7 @@ def _measure(options: argparse.Namespace, documents: list[Document]) -> dict[str
         injected = list(inject(reader, lines, options.seed, CancelToken(), lambda n, _: tell(n)))
     finally:
         close()
-    return {"model": reader.name, "seed": options.seed, **figures(injected, options.level)}  # type: ignore[attr-defined]
+    return {"model": reader.name, "seed": options.seed, **figures(injected, options.level)}
 
 
 def _reader(options: argparse.Namespace) -> Reader:

@@ -22,7 +22,7 @@ function M.setup(options)
       if client and client.name == "midfill" then
         local own = native()
         if own then
-          own.attach(event.buf, client)
+          own.attach(event.buf)
         else
           require("midfill.ghost").attach(event.buf)
         end
@@ -81,9 +81,8 @@ end
 function M.dismiss()
   local own = native()
   if own then
-    local client = require("midfill.server").client()
-    if client then
-      own.dismiss(vim.api.nvim_get_current_buf(), client)
+    if require("midfill.server").client() then
+      own.dismiss(vim.api.nvim_get_current_buf())
     end
     return
   end
