@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ def load_filler(
         from engine.remote.filler import RemoteFiller
 
         return RemoteFiller.connect(model)
-    folder = _folder(model)
+    folder = model_folder(model)
     progress = progress or (lambda share, text: None)
     progress(0.0, "starting torch")
     where, dtype = _torch(device, precision, threads)
@@ -103,7 +104,7 @@ def load_embedded_base(
     from engine.left_to_right import LeftToRightFiller
     from engine.tokenizer import Tokenizer
 
-    folder = _folder(EMBEDDED)
+    folder = model_folder(EMBEDDED)
     description = read_description(folder, read_config(folder))
     model, tokenizer = load_base(folder, dtype).to(where), Tokenizer(folder / "tokenizer.json")
     return LeftToRightFiller("left to right", model, tokenizer, description.start, frozenset(description.control))
@@ -140,7 +141,7 @@ def describe(
         "gpu": torch.cuda.get_device_name(where) if where.type == "cuda" else None,
     }
     try:
-        folder = _folder(model) if not model.startswith(SCRIPTED) and not is_remote(model) else None
+        folder = model_folder(model) if not model.startswith(SCRIPTED) and not is_remote(model) else None
         found["folder"] = str(folder) if folder else None
         found["weights_mb"] = round(sum(f.stat().st_size for f in folder.glob("*.safetensors")) / 1e6) if folder else 0
         if folder is not None:
@@ -157,7 +158,16 @@ def describe(
     return found
 
 
-def _folder(model: str) -> Path:
+def tuned_folder(path: Path) -> Path:
+    """Where `midfill tune` puts what it made of a code base, unless told."""
+    from engine.training.base import cache_folder
+
+    whole = path.resolve()
+    return cache_folder() / "tuned" / f"{whole.stem or 'root'}-{zlib.crc32(str(whole).encode(errors='replace')):08x}"
+
+
+def model_folder(model: str) -> Path:
+    """The folder of the embedded model, of a pulled one, or the one named. Raises `ModelUnavailable`."""
     if model == EMBEDDED:
         if not (EMBEDDED_FOLDER / "config.json").is_file():
             raise ModelUnavailable(

@@ -18,6 +18,7 @@ from engine.errors import BadInput
 from engine.training import checkpoint
 from engine.training.base import LAST_CONTROL, START, base_folder
 
+ADAPTER_FILE = "adapter.safetensors"
 PART_BYTES = 90_000_000  # a file of weights stays under 95 MB
 
 
@@ -37,8 +38,7 @@ def export(folder: Path, target: Path, say: Callable[[str], None]) -> None:
     if not (target / "base-1.safetensors").exists():
         for number, part in enumerate(_parts(_quantized(read_tensors(base))), 1):
             save_file(part, target / f"base-{number}.safetensors")
-    adapter = {ADAPTER_PREFIX + k: v for k, v in content["average"].items()}
-    save_file(_quantized(adapter), target / "adapter.safetensors")
+    write_adapter(target, content["average"])
     description = {
         "family": "block-causal",
         "start": START,
@@ -54,6 +54,12 @@ def export(folder: Path, target: Path, say: Callable[[str], None]) -> None:
     checkpoint.write_provenance(target, checkpoint.Progress(**content["progress"]))
     size = sum(f.stat().st_size for f in target.iterdir()) / 1e6
     say(f"{target}: {size:.0f} MB, {content['progress']['canvases']:,} canvases seen")
+
+
+def write_adapter(target: Path, weights: dict[str, Tensor]) -> None:
+    """The adapter's weights, in int8, into a model's folder."""
+    adapter = {ADAPTER_PREFIX + name: value.cpu() for name, value in weights.items()}
+    save_file(_quantized(adapter), target / ADAPTER_FILE)
 
 
 def _quantized(state: dict[str, Tensor]) -> dict[str, Tensor]:

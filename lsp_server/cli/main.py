@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "tell whether fills fit a repository, by holes dug in its own code",
     "review": "tell which changed lines surprise the model most",
     "speed": "measure how quick this machine is",
+    "tune": "fine-tune the embedded model to your own code",
     "bench": "measure a model on holes whose filling is tested",
     "train": "make the embedded model",
 }
